@@ -1,0 +1,86 @@
+"""Checks without a model: the passages' own steps, quoted (DESIGN.md, step 5).
+
+The order is the one a person on call would want: the best runbook first, what only looks before what changes
+something, the page's own order otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from bot.answering.models import Check
+from bot.answering.steps import Step, steps_of
+from bot.answering.verify import Claimed, fold, verify
+from bot.errors import CitationError
+from bot.library.models import Passage, Runbook
+from bot.search.models import Hit
+
+MOST_CHECKS = 5
+MOST_FROM_OTHERS = 2
+"""Checks from runbooks that are not the first."""
+LONGEST_TEXT = 400
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+|\d+")
+
+
+def quoted_checks(hits: Sequence[Hit], query: str) -> list[Check]:
+    """Up to five checks from these hits, best first. Empty only where the passages hold no words at all."""
+    passages: Mapping[str, Passage] = {hit.passage.id: hit.passage for hit in hits}
+    runbooks: Mapping[str, Runbook] = {hit.runbook.path: hit.runbook for hit in hits}
+    wanted = _words(query)
+    chosen: list[tuple[Passage, Step]] = []
+    for path in runbooks:
+        of_page = [hit.passage for hit in hits if hit.runbook.path == path]
+        room = MOST_CHECKS - len(chosen) if not chosen else min(MOST_FROM_OTHERS, MOST_CHECKS - len(chosen))
+        chosen.extend(_best(of_page, wanted, room))
+    checks = []
+    for passage, step in chosen:
+        try:
+            checks.append(verify(_claim(passage, step), passages, runbooks))
+        except CitationError:  # a step that can't be cited as it stands is left out, like a model's
+            continue
+    return sorted(_distinct(checks), key=lambda check: check.changes)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in _WORD.findall(text))
+
+
+def _best(passages: Iterable[Passage], wanted: frozenset[str], room: int) -> list[tuple[Passage, Step]]:
+    """The steps of one page most worth quoting, in the page's order."""
+    candidates = [(passage, step) for passage in passages for step in steps_of(passage)]
+    ranked = sorted(candidates, key=lambda c: -_worth(c[1], wanted))[:room]
+    return sorted(ranked, key=lambda c: (c[0].start, c[1].first))
+
+
+def _worth(step: Step, wanted: frozenset[str]) -> float:
+    words = _words(step.text)
+    overlap = len(words & wanted) / (len(wanted) or 1)
+    if step.kind == "row":
+        # a table is a list of answers to different questions: only the row that was asked for is worth anything
+        keys = _words(step.fields[0][1]) if step.fields else words
+        return 4.0 if keys and keys <= wanted else 2.0 * overlap - 0.5
+    base = {"step": 2.0, "prose": 0.5}[step.kind]
+    return base + 1.0 * bool(step.command) + 0.6 * step.checking - 1.5 * step.aside - 0.8 * step.changes + overlap
+
+
+def _claim(passage: Passage, step: Step) -> Claimed:
+    quote = "\n".join(passage.text.split("\n")[step.first : step.last + 1])
+    return Claimed(_shortened(step.text), step.command, passage.id, quote)
+
+
+def _shortened(text: str) -> str:
+    """Whole sentences up to the limit; the quote keeps the rest."""
+    text = fold(text)
+    if len(text) <= LONGEST_TEXT:
+        return text
+    cut = max(text.rfind(mark, 0, LONGEST_TEXT) for mark in (". ", "! ", "? ", "; "))
+    return text[: cut + 1] if cut > 40 else text[:LONGEST_TEXT].rsplit(" ", 1)[0] + " …"
+
+
+def _distinct(checks: Iterable[Check]) -> list[Check]:
+    """One of each: the same step in a page and in its copy takes one place."""
+    seen: dict[tuple[str, str | None], Check] = {}
+    for check in checks:
+        seen.setdefault((fold(check.text).casefold(), check.command), check)
+    return list(seen.values())
