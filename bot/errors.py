@@ -121,3 +121,13 @@ class RecordsUnavailable(RunbookBotError):
     """The records database is locked, full or out of reach."""
 
     reason = "records_unavailable"
+
+
+class WorkspaceRefusal(RunbookBotError):
+    """The local workspace refuses a request as Slack would. `error` is Slack's word for it."""
+
+    reason = "workspace"
+
+    def __init__(self, error: str, *, status: int = 200, messages: tuple[str, ...] = (), **more: str) -> None:
+        self.error, self.status, self.messages, self.more = error, status, messages, more
+        super().__init__(error)
