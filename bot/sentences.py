@@ -5,6 +5,8 @@ Plain words, no blame, always what to do next. No sentence claims that something
 
 from __future__ import annotations
 
+from datetime import date
+
 from bot.answering.models import Reason
 
 # --- why there is no answer ---------------------------------------------------------------------------------
@@ -22,3 +24,25 @@ NO_ANSWER: dict[Reason, str] = {
     "empty_library": "There are no runbooks to search.",
     "failed": "Something went wrong on our side.",
 }
+
+# --- notices on an answer -----------------------------------------------------------------------------------
+
+ACCESS_NOT_CHECKED = "Access could not be checked with Slack just now, so only open runbooks were searched."
+
+
+def searched_wider(service: str, scope: str) -> str:
+    """The service's own pages held nothing."""
+    where = "the general runbooks" if scope == "general" else "the runbooks of every service"
+    return f"Nothing was found for {service} itself; this is from {where}."
+
+
+def overdue(title: str, since: date, owner: str) -> str:
+    """A page whose review is due."""
+    whom = f"; its owner is {owner}" if owner else ""
+    return f"“{title}” has been due for review since {since:%Y-%m-%d}{whom}."
+
+
+def last_good_version(title: str, owner: str) -> str:
+    """The file on disk is broken; what is shown is older."""
+    whom = f" Tell {owner}." if owner else ""
+    return f"“{title}” can't be read at the moment; this is its last good version.{whom}"

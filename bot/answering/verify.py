@@ -35,7 +35,8 @@ _SPAN = re.compile(r"`([^`\n]+)`")
 _ACTIONS = frozenset(
     re.findall(
         r"\w+",
-        """restart reboot delete drop remove kill terminat drain cordon scale rollback roll revert truncat flush purg wip
+        """restart reboot delete drop remov kill terminat drain cordon scale rollback roll revert truncat flush purg
+        wip
         disabl stop shut evict failover fail promot reset resiz reindex vacuum replac recreat rotat revok overwrit
         format deploy appl patch increas decreas rais lower chang edit set enabl skip ignor silenc acknowledg""",
     )

@@ -103,6 +103,8 @@ class Catalogue:
     """Every service that is known by name, from `services.yaml` or, without one, from the pages."""
 
     services: tuple[Service, ...] = ()
+    derived: bool = False
+    """True where the services were read from the pages: then their names are as restricted as the pages."""
 
     @cached_property
     def _by_name(self) -> dict[str, Service]:
