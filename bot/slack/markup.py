@@ -1,0 +1,115 @@
+"""Slack's own markup: undone when a message is read, and made harmless when one is written.
+
+Slack delivers `&`, `<` and `>` of people's words as entities and puts links, people and channels into angle
+brackets (docs.slack.dev, "Formatting message text"). Both directions do that exactly once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_CODE = re.compile(r"```(?:\n?)(.*?)(?:\n?)```|`([^`\n]+)`", re.DOTALL)
+_BRACKETS = re.compile(r"<([^<>\n]*)>")
+_EMPHASIS = re.compile(r"(?<![\w*_~`])(?P<mark>\*\*|[*_~])(?=\S)(?P<inner>[^\n]*?\S)(?P=mark)(?![\w*_~`])")
+_RUNBOOK = re.compile(r"(?i)run[-_ ]?books?|play[-_ ]?books?")
+_LABEL_BEFORE = re.compile(r"(?i)(?:run[-_ ]?book|play[-_ ]?book)[-_ ]?(?:url|link)?[*_`\"' ]*[:=|][*_`\"' ]*$")
+
+
+def escape(text: str) -> str:
+    """`text` for a mrkdwn field: shown as it is, pings nobody, opens no link."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def unescape(text: str) -> str:
+    """Slack's three entities undone, once."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def is_runbook_link(url: str, label: str = "", before: str = "") -> bool:
+    """Whether a link leads to a runbook, by its address, its label or the words right before it."""
+    return bool(_RUNBOOK.search(url) or _RUNBOOK.search(label) or _LABEL_BEFORE.search(before))
+
+
+def link_words(url: str, label: str = "", before: str = "") -> str:
+    """What a person reads of a link; the address of a runbook's link is kept beside its label."""
+    scheme, _, rest = url.partition(":")
+    if scheme in ("mailto", "tel"):
+        return label or rest
+    if not label or label == url:
+        return url
+    return f"{label} ({url})" if is_runbook_link(url, label, before) else label
+
+
+def plain(text: str) -> str:
+    """The words of a mrkdwn text: links, people, emphasis and entities undone; the inside of code left alone."""
+    parts: list[str] = []
+    end = 0
+    for code in _CODE.finditer(text):
+        parts += [_prose(text[end : code.start()]), unescape(_brackets(code[1] or code[2] or ""))]
+        end = code.end()
+    return "".join([*parts, _prose(text[end:])])
+
+
+def _prose(text: str) -> str:
+    bare = _brackets(text)
+    previous = None
+    while previous != bare:  # emphasis may be nested: *_x_*
+        previous, bare = bare, _EMPHASIS.sub(lambda found: found["inner"], bare)
+    lines = (re.sub(r"^\s*&gt;(?:&gt;&gt;)? ?", "", line) for line in bare.split("\n"))
+    return unescape("\n".join(lines))
+
+
+def _brackets(text: str) -> str:
+    return _BRACKETS.sub(lambda found: _named(found[1], found.string[: found.start()].rpartition("\n")[2]), text)
+
+
+def _named(inner: str, before: str) -> str:
+    target, _, label = inner.partition("|")
+    if target[:1] in ("@", "#"):
+        return target[0] + (label.lstrip("@#") or target[1:])
+    if target[:1] == "!":
+        if target.startswith("!date^"):
+            return label
+        return "@" + (label or target[1:].split("^")[-1]).lstrip("@")
+    return link_words(target, label, before) if ":" in target else inner
+
+
+def rich_text_words(elements: Iterable[Mapping[str, Any]]) -> str:
+    """The words of the elements of a rich_text block, one line a section, list entry or quote."""
+    lines: list[str] = []
+    for element in elements:
+        match element.get("type"):
+            case "rich_text_section" | "rich_text_preformatted" | "rich_text_quote":
+                lines.append(_inline(element.get("elements", ())))
+            case "rich_text_list":
+                lines += [f"• {rich_text_words([entry])}" for entry in element.get("elements", ())]
+            case _:
+                lines.append(_inline([element]))
+    return "\n".join(line for line in lines if line)
+
+
+def _inline(elements: Iterable[Mapping[str, Any]]) -> str:
+    words = ""
+    for element in elements:
+        match element.get("type"):
+            case "text":
+                words += str(element.get("text", ""))
+            case "link":
+                words += link_words(str(element.get("url", "")), str(element.get("text") or ""), words)
+            case "emoji":
+                words += f":{element.get('name', '')}:"
+            case "user":
+                words += f"@{element.get('user_id', '')}"
+            case "usergroup":
+                words += f"@{element.get('usergroup_id', '')}"
+            case "channel":
+                words += f"#{element.get('channel_id', '')}"
+            case "broadcast":
+                words += f"@{element.get('range', '')}"
+            case "date":
+                words += str(element.get("fallback") or "")
+            case _:
+                words += str(element.get("text") or "")
+    return words
