@@ -20,6 +20,8 @@ class Person:
     guest: bool = False
     bot: bool = False
     deleted: bool = False
+    checked: bool = True
+    """False where Slack could not be asked now: this is what it said within the last 24 hours."""
 
     @property
     def full_member(self) -> bool:
@@ -53,6 +55,8 @@ class Place:
     archived: bool = False
     checked: bool = True
     """False where Slack could not be asked about it."""
+    user: str | None = None
+    """Of a DM: the person on the other side, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ class Readership:
     reasons: tuple[str, ...] = ()
     private_to: str | None = None
     checked: bool = True
+    policy: str | None = None
+    """Version of the policy that this was decided under: under another one the named audiences no longer count."""
 
     def because(self, *reasons: str) -> Readership:
         """The same with more reasons."""
