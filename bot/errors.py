@@ -45,10 +45,24 @@ class EmptyLibrary(IndexingError):
     reason = "empty_library"
 
 
+class UnreadablePage(IndexingError):
+    """One page can't be read. It is reported as a `Refusal` and left out; the others are indexed."""
+
+    reason = "unreadable_page"
+
+    def __init__(self, problem: str, *, line: int = 1, fix: str = "") -> None:
+        self.problem, self.line, self.fix = problem, line, fix
+        super().__init__(f"line {line}: {problem}")
+
+
 class EmbeddingFailed(IndexingError):
     """The embedding model failed or is out of reach after the retries; what was embedded is kept in the cache."""
 
     reason = "embedding_failed"
+
+
+class EmbeddingRefused(EmbeddingFailed):
+    """The endpoint refuses these very texts (too many, too long): fewer at once may pass, the same again will not."""
 
 
 class IndexLocked(IndexingError):
@@ -83,6 +97,10 @@ class RankingError(RunbookBotError):
 
 class IndexUnavailable(RankingError):
     """The vector store is damaged, gone or out of reach."""
+
+
+class IndexDamaged(IndexUnavailable):
+    """What the vector store holds is not what was put there: it has to be built anew."""
 
 
 class GenerationError(RunbookBotError):

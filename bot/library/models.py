@@ -51,6 +51,8 @@ class Runbook:
     """Lines on which redaction found a secret at load: `lint` reports them."""
     stale: bool = False
     """True where the file on disk is broken now and this is its last good version."""
+    source: str = ""
+    """Addresses the raw file, the catalogue and the loader's rules: where it is the same, loading again gives the same."""
 
     def lines(self, start: int, end: int) -> str:
         """The text of lines `start` to `end`, 1-based, both included."""
@@ -85,6 +87,8 @@ class Refusal:
     line: int
     reason: str
     fix: str
+    audience: tuple[str, ...] | None = None
+    """What the broken page says of its own `audience:` now; `()` where that can't be read (see `last_good`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,8 @@ class Snapshot:
     passages: Mapping[str, Passage] = field(default_factory=dict)
     """By id."""
     catalogue: Catalogue = field(default_factory=Catalogue)
+    embedder: str = ""
+    """Fingerprint of the embedding model whose vectors the collection holds."""
 
     @cached_property
     def passages_of(self) -> Mapping[str, tuple[Passage, ...]]:

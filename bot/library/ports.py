@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bot.library.models import Snapshot
 
 Vectors = NDArray[np.float32]
 
@@ -36,8 +39,8 @@ class Embedder(Protocol):
 class VectorStore(Protocol):
     """A persistent set of collections of vectors. Blocking. Raises IndexUnavailable."""
 
-    def create(self, collection: str) -> None:
-        """Make the collection if it is not there."""
+    def create(self, collection: str, embedder: str) -> None:
+        """Make the collection if it is not there; the embedder's fingerprint is written down with it."""
 
     def add(self, collection: str, ids: Sequence[str], vectors: Vectors, documents: Sequence[str]) -> None:
         """Write these; an id that is there already is overwritten."""
@@ -56,3 +59,48 @@ class VectorStore(Protocol):
 
     def drop(self, collection: str) -> None:
         """Remove a collection; an unknown one is no error."""
+
+    def check(self, collection: str, ids: Collection[str]) -> None:
+        """See that each of `ids` has its vector and that stored vectors find themselves. Raises IndexDamaged if not."""
+
+    def reset(self) -> None:
+        """After damage: start anew, with the damaged files moved aside where they are this process's own."""
+
+    def close(self) -> None:
+        """Let go of the files and of the lock."""
+
+
+class Manifest(Protocol):
+    """Which pages and passages are live. Blocking. Raises RecordsUnavailable."""
+
+    @property
+    def namespace(self) -> str:
+        """A short word that tells this manifest's collections from those of others on the same server."""
+
+    def generation(self) -> int:
+        """The number of the live state."""
+
+    def read(self) -> Snapshot:
+        """What is live."""
+
+    def publish(self, old: Snapshot, new: Snapshot) -> None:
+        """Make `new` live instead of `old`, all or nothing. Raises IndexingError where `old` is not what is live."""
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Held by whoever syncs, over all processes that share the manifest."""
+
+
+class VectorCache(Protocol):
+    """Vectors by text hash and embedder fingerprint. Blocking. Raises RecordsUnavailable."""
+
+    def get(self, embedder: str, hashes: Sequence[str]) -> dict[str, Vectors]:
+        """Those that are there."""
+
+    def put(self, embedder: str, vectors: Mapping[str, Vectors]) -> None:
+        """Keep these."""
+
+    def forget_all_but(self, embedder: str, hashes: Collection[str]) -> int:
+        """Forget the vectors of other texts; returns how many."""
+
+    def count(self, embedder: str) -> int:
+        """How many are kept."""
