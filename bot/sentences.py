@@ -46,3 +46,11 @@ def last_good_version(title: str, owner: str) -> str:
     """The file on disk is broken; what is shown is older."""
     whom = f" Tell {owner}." if owner else ""
     return f"“{title}” can't be read at the moment; this is its last good version.{whom}"
+
+# --- what a question leaves open ----------------------------------------------------------------------------
+
+MISSING_SERVICE = "which service it is about"
+MISSING_AMBIGUOUS_SERVICE = "which of the services named in it"
+MISSING_UNKNOWN_SERVICE = "a service that the catalogue knows"
+MISSING_ENVIRONMENT = "which environment"
+MISSING_SYMPTOM = "what is seen: an error's words, a metric, what fails"
