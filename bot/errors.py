@@ -108,8 +108,8 @@ class GenerationError(RunbookBotError):
 
     reason = "generation"
 
-    def __init__(self, cause: str, message: str = "") -> None:
-        self.cause = cause
+    def __init__(self, cause: str, message: str = "", *, retry_after: float | None = None) -> None:
+        self.cause, self.retry_after = cause, retry_after
         super().__init__(message or cause)
 
 

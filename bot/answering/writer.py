@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import openai
+from openai.types.chat import ChatCompletion
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bot.answering.models import Incident
@@ -110,6 +111,10 @@ class Writer:
         )
         return cls(client, settings.openai_model, settings.model_timeout)
 
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.close()
+
     async def write(self, incident: Incident, hits: Sequence[Hit]) -> Written:
         """Ask for checks from these passages. Raises GenerationError, named, after at most the budget's seconds.
 
@@ -134,8 +139,8 @@ class Writer:
         except GenerationError as error:
             if error.cause == "form" and not self._plain_json:
                 self._plain_json = True
-            elif error.cause == "busy" and (wait := _wait(error)) < deadline - time.monotonic():
-                await asyncio.sleep(wait)
+            elif error.retry_after is not None and error.retry_after < deadline - time.monotonic():
+                await asyncio.sleep(error.retry_after)
             else:
                 raise
         return await self._call(messages)
@@ -156,7 +161,6 @@ class Writer:
         except openai.APIStatusError as error:
             raise self._named(error) from None
         except (openai.OpenAIError, ValueError, AttributeError, TypeError):
-            # a proxy's HTML page with status 200 is no completion
             raise GenerationError("bad_output", "the model endpoint answered with something else") from None
         return _content(answer)
 
@@ -170,28 +174,23 @@ class Writer:
         if code == "content_filter" or "content_filter" in str(error.body or ""):
             return GenerationError("filter", "the endpoint's filter refused the question")
         if error.status_code == 429 or error.status_code == 503:
-            named = GenerationError("busy", "the model endpoint is busy")
-            named.__cause__ = error
-            return named
+            header = error.response.headers.get("retry-after", "")
+            wait = float(header) if re.fullmatch(r"\d+(\.\d+)?", header) else 1.0
+            return GenerationError("busy", "the model endpoint is busy", retry_after=wait)
         if error.status_code in (400, 404, 415, 422, 500, 501) and not self._plain_json:
             # some compatible servers refuse a JSON schema with any of these (LIBRARIES.md)
             return GenerationError("form", f"the model endpoint answered {error.status_code}")
         return GenerationError("unreachable", f"the model endpoint answered {error.status_code}")
 
 
-def _wait(error: GenerationError) -> float:
-    cause = error.__cause__
-    header = cause.response.headers.get("retry-after", "") if isinstance(cause, openai.APIStatusError) else ""
-    return float(header) if re.fullmatch(r"\d+(\.\d+)?", header) else 1.0
-
-
-def _content(answer: Any) -> str:
+def _content(answer: object) -> str:
     """The words of a completion; the shapes in which a refusal or a filter comes are told apart."""
-    choices = getattr(answer, "choices", None)
-    if not choices:
+    if not isinstance(answer, ChatCompletion):  # a proxy's page with status 200
+        raise GenerationError("bad_output", "the model endpoint answered with something else")
+    if not answer.choices:
         raise GenerationError("empty", "the model gave no choices")
-    choice = choices[0]
-    if getattr(choice.message, "refusal", None):
+    choice = answer.choices[0]
+    if choice.message.refusal:
         raise GenerationError("refusal", "the model refused")
     if choice.finish_reason == "content_filter":
         raise GenerationError("filter", "the answer was stopped by a filter")
@@ -199,7 +198,7 @@ def _content(answer: Any) -> str:
         raise GenerationError("bad_output", "the answer was cut off")
     if not choice.message.content:
         raise GenerationError("empty", "the model gave an empty answer")
-    return str(choice.message.content)
+    return choice.message.content
 
 
 def _bare(content: str) -> str:
