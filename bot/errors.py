@@ -104,7 +104,7 @@ class IndexDamaged(IndexUnavailable):
 
 
 class GenerationError(RunbookBotError):
-    """The model gave no usable answer: `cause` tells refusal, filter, quota, time-out, bad output, unreachable apart."""
+    """The model gave no usable answer: `cause` tells refusal, filter, quota, time-out, bad output, … apart."""
 
     reason = "generation"
 

@@ -70,6 +70,8 @@ class Question(Model):
     """Ids of passages that the thread has been shown already."""
     wider: bool = False
     """Look beyond the service and a little below the line: for a second search."""
+    limit: int = 4
+    """Passages to answer from, at most; never more than four."""
     private: bool = False
     """The asker alone reads the answer (`/runbook me`, a place where the bot is not a member)."""
 

@@ -199,6 +199,7 @@ class Answering:
                 channel=question.place,
                 catalogue=catalogue,
                 context=clean.context,
+                wider=question.wider,
             )
         common: dict[str, Any] = {
             "incident": incident,
@@ -217,13 +218,14 @@ class Answering:
             return no_answer("access_unknown" if not readers.checked else "not_allowed")
         if not query.text.strip():
             return no_answer("empty_question")
-        query = _widened(query, question)
         exclude = question.exclude
         if only:
-            exclude |= {p.id for p in snapshot.passages.values() if p.runbook in readable and not only(readable[p.runbook])}
+            exclude |= {
+                p.id for p in snapshot.passages.values() if p.runbook in readable and not only(readable[p.runbook])
+            }
         try:
             with clock.step("search"):
-                findings = await asyncio.to_thread(self.search.find, query, readable.keys(), exclude=exclude)
+                findings = await asyncio.to_thread(self.search.find, query, readable.keys(), exclude=exclude, limit=question.limit)
         except (RankingError, IndexingError) as error:
             log.exception("the search failed")
             return no_answer(error.reason)  # type: ignore[arg-type]
@@ -350,10 +352,6 @@ def _shown(catalogue: Catalogue, readable: Collection[Runbook]) -> Catalogue:
 def _owner(incident: Incident, catalogue: Catalogue) -> str | None:
     service = incident.service and catalogue.find(incident.service)
     return (service.owner or None) if service else None
-
-
-def _widened(query: Query, question: Question) -> Query:
-    return Query(**{**query.__dict__, "wider": True}) if question.wider else query
 
 
 def _match(hit: Hit) -> Match:
