@@ -5,6 +5,7 @@ Plain words, no blame, always what to do next. No sentence claims that something
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 from bot.answering.models import Reason
@@ -47,6 +48,7 @@ def last_good_version(title: str, owner: str) -> str:
     whom = f" Tell {owner}." if owner else ""
     return f"“{title}” can't be read at the moment; this is its last good version.{whom}"
 
+
 # --- what a question leaves open ----------------------------------------------------------------------------
 
 MISSING_SERVICE = "which service it is about"
@@ -54,3 +56,57 @@ MISSING_AMBIGUOUS_SERVICE = "which of the services named in it"
 MISSING_UNKNOWN_SERVICE = "a service that the catalogue knows"
 MISSING_ENVIRONMENT = "which environment"
 MISSING_SYMPTOM = "what is seen: an error's words, a metric, what fails"
+
+# --- the card in Slack --------------------------------------------------------------------------------------
+
+NEXT_CHECKS = "Next checks"
+FOR_SERVICE = " for "
+CHANGES = "[changes something]"
+LONG_COMMAND = "The command is too long to show here: Open shows it."
+OPEN = "Open"
+SEARCH_AS_ME = "Search as me"
+QUOTED = "Quoted from the team's runbooks; nothing was run."
+NEEDS_REVIEW = "Not sure: let a person look at it."
+TAKEN_BACK = "This reply is hidden here now, since not everybody who can read this place may open what it cites."
+
+
+def written_by(model: str) -> str:
+    """How the checks were made, where a model worded them."""
+    return f"Worded by {model} from the quoted runbooks; nothing was run."
+
+
+def lines(start: int, end: int) -> str:
+    """Where in the page a quote stands."""
+    return f", lines {start}–{end}" if end > start else f", line {start}"
+
+
+def open_named(title: str) -> str:
+    """The label of the button that opens a page."""
+    return f"{OPEN}: {title}"
+
+
+def more_checks(count: int) -> str:
+    """What did not fit."""
+    return f"{count} more check{'s' * (count > 1)} did not fit here: Open shows the whole page."
+
+
+def checks_from(count: int, titles: Sequence[str]) -> str:
+    """What a notification and a screen reader say of a card."""
+    return f"{count} check{'s' * (count != 1)} from {', '.join(titles)}" if titles else f"{count} checks"
+
+
+def owner(name: str) -> str:
+    """To whom to turn."""
+    return f"Owner: {name}"
+
+
+def looked_for(service: str) -> str:
+    """What was searched."""
+    return f"Looked for {service}."
+
+
+def closest(title: str) -> str:
+    """A near miss, for a person who asked."""
+    return f"The nearest page, probably not it: {title}"
+
+NOT_SHOWN = "There is an answer, but Slack could not show it. Ask again with `/runbook me`, or open the page with `/runbook open`."

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Engine, Float, Index, String, Table, insert, select, update
+from sqlalchemy import JSON, Boolean, Column, Engine, Float, Index, RowMapping, String, Table, insert, select, update
 
 from bot.records.database import create_tables, metadata, writing
 
@@ -133,7 +133,7 @@ class Answers:
         return [_kept(row) for row in rows]
 
 
-def _kept(row: Mapping[str, Any]) -> Kept:
+def _kept(row: RowMapping) -> Kept:
     values = {name: row[name] for name in Kept.__slots__}
     values["targets"] = tuple(Target(*target) for target in row["targets"])
     values["passages"] = tuple(row["passages"])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import JSON, Column, Engine, Float, Integer, String, Table, delete, insert, or_, select, update
+from sqlalchemy import JSON, Column, Engine, Float, Integer, String, Table, delete, insert, or_, select, true, update
 from sqlalchemy.exc import IntegrityError
 
 from bot.records.database import create_tables, metadata, writing
@@ -95,7 +95,7 @@ class Events:
 
     def _open(self, everything: bool) -> Any:
         waiting = _events.c.state.in_(("working", "failed"))
-        ready = or_(_events.c.lease < self._clock(), everything)
+        ready = true() if everything else _events.c.lease < self._clock()
         return waiting & ready & (_events.c.attempts < MOST_ATTEMPTS)
 
     def _again(self, key: str, *, everything: bool = False) -> Claimed | None:
