@@ -52,7 +52,7 @@ class Runbook:
     stale: bool = False
     """True where the file on disk is broken now and this is its last good version."""
     source: str = ""
-    """Addresses the raw file, the catalogue and the loader's rules: where it is the same, loading again gives the same."""
+    """Addresses the raw file, the catalogue and the loader's rules: the same `source` loads the same page."""
 
     def lines(self, start: int, end: int) -> str:
         """The text of lines `start` to `end`, 1-based, both included."""
