@@ -39,6 +39,10 @@ class Embedder(Protocol):
 class VectorStore(Protocol):
     """A persistent set of collections of vectors. Blocking. Raises IndexUnavailable."""
 
+    @property
+    def private(self) -> bool:
+        """Every collection in it is this process's own; otherwise only those with the manifest's namespace are."""
+
     def create(self, collection: str, embedder: str) -> None:
         """Make the collection if it is not there; the embedder's fingerprint is written down with it."""
 

@@ -109,7 +109,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _name_failure(context: ExceptionContext) -> None:
-    """Turn the driver's failure into ours. pg8000 has one class for all that the server says: its code tells them apart."""
+    """Give the driver's failure our name. pg8000 has one class for all that the server says: the code tells."""
     if context.is_pre_ping:
         return  # the pool handles these itself: it connects again
     original = context.original_exception

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Column, DateTime, Engine, Integer, String, Table, Text, delete, insert, select, text, update
 
 from bot.errors import IndexingError, RecordsUnavailable
-from bot.library.models import Catalogue, Passage, Runbook, Service, Snapshot
+from bot.library.models import Catalogue, Passage, Runbook, Snapshot
 from bot.records.database import create_tables, metadata, writing
 
 _manifest = Table(
@@ -44,7 +44,7 @@ _live = Table(
 )
 _RUNBOOK = TypeAdapter(Runbook)
 _PASSAGES = TypeAdapter(tuple[Passage, ...])
-_SERVICES = TypeAdapter(tuple[Service, ...])
+_CATALOGUE = TypeAdapter(Catalogue)
 _AT_ONCE = 500
 _SYNCING = 0x52425359
 """Any number that is ours: the PostgreSQL advisory lock that one sync holds."""
@@ -64,7 +64,7 @@ class SqlManifest:
             if not found:
                 connection.execute(
                     insert(_manifest).values(
-                        id=1, namespace=self._namespace, generation=0, collection="", embedder="", catalogue="[]",
+                        id=1, namespace=self._namespace, generation=0, collection="", embedder="", catalogue="{}",
                         published_at=datetime.now(UTC),
                     )
                 )  # fmt: skip
@@ -91,7 +91,7 @@ class SqlManifest:
             for path, page, cut in rows:
                 runbooks[path] = _RUNBOOK.validate_json(page)
                 passages |= {passage.id: passage for passage in _read_passages(runbooks[path], cut)}
-            catalogue = Catalogue(_SERVICES.validate_json(head.catalogue))
+            catalogue = _CATALOGUE.validate_json(head.catalogue)
         except (ValidationError, ValueError, KeyError) as error:
             raise RecordsUnavailable(f"the manifest can't be read: {type(error).__name__}") from error
         return Snapshot(head.generation, head.collection, runbooks, passages, catalogue, head.embedder)
@@ -116,7 +116,7 @@ class SqlManifest:
                     generation=new.generation,
                     collection=new.collection,
                     embedder=new.embedder,
-                    catalogue=_SERVICES.dump_json(new.catalogue.services).decode(),
+                    catalogue=_CATALOGUE.dump_json(new.catalogue).decode(),
                     published_at=now,
                 )
             )

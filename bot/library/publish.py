@@ -1,0 +1,382 @@
+"""Publishing: what the runbook folder says becomes what is live.
+
+The order is the whole point. Passages are embedded (what was embedded is kept as it comes), then written beside the
+live ones, then looked at, and only then the manifest switches, in one transaction. What nobody needs any more is
+forgotten last. So a crash at any point leaves the old state or the new one, and a failure publishes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+from tenacity.wait import wait_base
+
+from bot.errors import EmbeddingFailed, EmbeddingRefused, EmptyLibrary, IndexDamaged
+from bot.library.load import Known, last_good
+from bot.library.models import Catalogue, Library, Passage, Refusal, Runbook, Snapshot
+from bot.library.ports import Embedder, Manifest, VectorCache, Vectors, VectorStore
+
+log = logging.getLogger(__name__)
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done ("reading" pages, "indexing" passages), how many are done, and of how many."""
+
+Load = Callable[[Known, Callable[[int, int], None] | None], Library]
+"""Reads the folder: with what is known already, and with whom to tell how far it is."""
+
+_Texts = Mapping[str, tuple[str, Passage]]
+"""By its hash, what is to be embedded, and a passage that it stands for."""
+
+_AT_ONCE = 512
+"""Passages that are embedded, then written, before the next ones."""
+_TEXTS_A_CALL = 64
+_TRIES = 3
+_WAIT = wait_random_exponential(multiplier=1, max=20)
+"""Seconds between the tries of one call. The endpoint's embedder has tried again by itself before, for a while."""
+_CACHE_SLACK = 10_000
+"""Vectors of texts that are not live which the cache may hold before it is cleared: edits are often undone."""
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What one sync did."""
+
+    runbooks: int
+    """Live pages."""
+    passages: int
+    """Live passages."""
+    embedded: int
+    """Texts sent to the embedding model."""
+    unchanged: int
+    """Live passages that needed no embedding: they were live already, or their text had been embedded before."""
+    removed: int
+    """Passages that were live before and are no longer: of pages that went, moved or were edited."""
+    refused: tuple[Refusal, ...]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract of `sync --json`."""
+        return asdict(self) | {
+            "refused": [{"path": r.path, "line": r.line, "reason": r.reason, "fix": r.fix} for r in self.refused],
+            "seconds": round(self.seconds, 3),
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.runbooks} runbooks, {self.passages} passages: {self.embedded} embedded, "
+            f"{self.unchanged} unchanged, {self.removed} removed, {len(self.refused)} pages refused, "
+            f"in {self.seconds:.1f} s"
+        )
+
+
+class Publisher:
+    """Owns what is live. `live` is read by every question and never blocks; `sync` runs in a thread, one at a time."""
+
+    def __init__(
+        self,
+        *,
+        load: Load,
+        cut: Callable[[Runbook, Embedder], Sequence[Passage]],
+        embedding_text: Callable[[Runbook, Passage], str],
+        chunking: str,
+        embedder: Embedder,
+        store: VectorStore,
+        manifest: Manifest,
+        cache: VectorCache,
+        closed: Callable[[Runbook], bool] = lambda _: False,
+        wait: wait_base = _WAIT,
+    ) -> None:
+        """`load` reads the folder; `cut` and `embedding_text` make the passages, by the rules named `chunking`.
+
+        `closed` names pages that nobody may read: they are not even embedded. `wait`: between tries of a failed call.
+        """
+        self._load, self._cut, self._embedding_text, self._closed = load, cut, embedding_text, closed
+        self._embedder, self._store, self._manifest, self._cache = embedder, store, manifest, cache
+        self._wait = wait
+        self._chunking = chunking
+        self._live = Snapshot()
+        self._leftover: set[str] = set()
+        """Ids of the live collection that are not live: they stay for questions that are still on their way."""
+        self._syncing = threading.Lock()
+
+    def live(self) -> Snapshot:
+        """What is live now; its `collection` is empty where no complete index of this embedding model is there."""
+        return self._live
+
+    def open(self) -> Snapshot:
+        """Serve what was published last; a damaged index is built anew from the vector cache.
+
+        Raises IndexUnavailable, RecordsUnavailable, and EmbeddingFailed where a rebuild needs what the cache lost.
+        """
+        with self._syncing, self._manifest.exclusive():
+            published = self._manifest.read()
+            self._serve(replace(published, collection=""))
+            self._drop_others(published.collection)
+            if published.collection and published.embedder != self._fingerprint:
+                log.warning(
+                    "the index was built with %s and the embedding model is %s now: "
+                    "nothing can be searched until the next sync has built another",
+                    published.embedder,
+                    self._fingerprint,
+                )
+            elif published.collection:
+                try:
+                    self._store.check(published.collection, published.passages.keys())
+                    self._leftover = self._store.ids(published.collection) - published.passages.keys()
+                    self._serve(published)
+                    self._sweep()
+                except IndexDamaged as damage:
+                    self._abandon(damage)
+                    self._publish(published.runbooks, published.passages, published.catalogue)
+            return self._live
+
+    def refresh(self) -> Snapshot:
+        """Serve what another process has published since, if any did. Raises RecordsUnavailable."""
+        if self._manifest.generation() != self._live.generation:
+            with self._syncing:
+                self._serve(self._manifest.read())
+        return self._live
+
+    def sync(self, progress: Progress | None = None, *, allow_empty: bool = False) -> SyncReport:
+        """Bring the index up to date with the folder, and publish.
+
+        Raises EmptyLibrary (nothing is touched, unless `allow_empty`), EmbeddingFailed, IndexUnavailable,
+        RecordsUnavailable; what is live stays live then.
+        """
+        with self._syncing, self._manifest.exclusive():
+            started = monotonic()
+            if self._manifest.generation() != self._live.generation:
+                self._serve(self._manifest.read())
+                self._leftover.clear()
+            library = self._read_folder(progress, allow_empty)
+            pages = {page.path: page for page in self._with_last_good(library) if not self._closed(page)}
+            if not pages and not allow_empty:
+                raise EmptyLibrary("every page is closed by the access policy (audience `nobody`)")
+            passages = self._cut_all(pages)
+            before = self._live.passages.keys()
+            try:
+                self._look()
+                embedded = self._publish(pages, passages, library.catalogue, progress)
+            except IndexDamaged as damage:
+                self._abandon(damage)
+                embedded = self._publish(pages, passages, library.catalogue, progress)
+            report = SyncReport(
+                runbooks=len(pages),
+                passages=len(passages),
+                embedded=embedded,
+                unchanged=len(passages) - embedded,
+                removed=len(before - passages.keys()),
+                refused=library.refusals,
+                seconds=monotonic() - started,
+            )
+        log.info("index: %s", report)
+        return report
+
+    def close(self) -> None:
+        """Forget what nobody needs any more, and let go of the store."""
+        with self._syncing:
+            if self._leftover:
+                with self._manifest.exclusive():
+                    self._sweep()
+            self._store.close()
+
+    # --- reading ---------------------------------------------------------------------------------------------
+
+    def _read_folder(self, progress: Progress | None, allow_empty: bool) -> Library:
+        live = self._live.runbooks
+
+        def known(path: str, source: str) -> Runbook | None:
+            page = live.get(path)
+            return page if page and page.source == source and not page.stale else None
+
+        try:
+            return self._load(known, partial(progress, "reading") if progress else None)
+        except EmptyLibrary:
+            if not allow_empty:
+                raise
+            return Library(())
+
+    def _with_last_good(self, library: Library) -> list[Runbook]:
+        """The pages that were read, and the last good versions of those that are broken now."""
+        pages = list(library.runbooks)
+        for refusal in library.refusals:
+            if good := self._live.runbooks.get(refusal.path):
+                kept = last_good(good, refusal)
+                log.warning(
+                    "%s:%s: %s; %s", refusal.path, refusal.line, refusal.reason,
+                    "its last good version stays" if kept else "it is closed, as who may read it is not sure",
+                )  # fmt: skip
+                pages += [kept] if kept else []
+        return pages
+
+    def _cut_all(self, pages: Mapping[str, Runbook]) -> dict[str, Passage]:
+        live, same_rules = self._live, self._live.embedder == self._fingerprint
+        passages: dict[str, Passage] = {}
+        for path, page in pages.items():
+            old = live.runbooks.get(path)
+            same = same_rules and old and (old.version, old.title) == (page.version, page.title)
+            for passage in live.passages_of[path] if same else self._cut(page, self._embedder):
+                passages[passage.id] = passage
+        return passages
+
+    # --- writing ---------------------------------------------------------------------------------------------
+
+    @property
+    def _fingerprint(self) -> str:
+        return f"{self._embedder.fingerprint}/{self._chunking}"
+
+    @property
+    def _ours(self) -> str:
+        """How the names of our collections begin."""
+        return f"runbooks-{self._manifest.namespace}-"
+
+    def _serve(self, live: Snapshot) -> None:
+        self._live = live if live.embedder == self._fingerprint else replace(live, collection="")
+
+    def _look(self) -> None:
+        """See that the live collection is still there, at a glance. Raises IndexDamaged."""
+        if self._live.collection:
+            self._sweep()
+            self._store.check(self._live.collection, list(islice(self._live.passages, 20)))
+
+    def _abandon(self, damage: IndexDamaged) -> None:
+        log.warning("the index is damaged and is built anew, from the vector cache where it can be: %s", damage)
+        self._live = replace(self._live, collection="")
+        self._leftover.clear()
+        self._store.reset()
+
+    def _publish(
+        self,
+        pages: Mapping[str, Runbook],
+        passages: Mapping[str, Passage],
+        catalogue: Catalogue,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write what is new, look at it, switch. Returns how many texts were embedded."""
+        old = self._live
+        known = old.passages if old.collection else {}
+        digest = hashlib.sha256(self._fingerprint.encode()).hexdigest()[:12]
+        collection = old.collection or f"{self._ours}{digest}-{old.generation + 1}"
+        new = Snapshot(old.generation + 1, collection, pages, passages, catalogue, self._fingerprint)
+        added = [passage for passage in passages.values() if passage.id not in known]
+        embedded = 0
+        if not old.collection:
+            self._store.create(collection, self._fingerprint)
+        if added:
+            self._leftover.update(passage.id for passage in added)
+            embedded = self._write(new, added, progress)
+            self._store.check(collection, [passage.id for passage in added])
+        if replace(new, generation=old.generation) != old:
+            self._manifest.publish(old, new)
+            self._live = new
+            self._leftover |= known.keys()
+            self._leftover -= passages.keys()
+            self._trim_cache()
+        return embedded
+
+    def _write(self, new: Snapshot, added: Sequence[Passage], progress: Progress | None) -> int:
+        embedded, renamed = 0, self._renamed(new)
+        for start in range(0, len(added), _AT_ONCE):
+            some = added[start : start + _AT_ONCE]
+            texts = [self._embedding_text(new.runbooks[passage.runbook], passage) for passage in some]
+            hashes = [_hash(text) for text in texts]
+            vectors, asked = self._vectors(dict(zip(hashes, zip(texts, some, strict=True), strict=True)), renamed)
+            embedded += asked
+            self._store.add(
+                new.collection,
+                [passage.id for passage in some],
+                np.stack([vectors[text_hash] for text_hash in hashes]),
+                [passage.text for passage in some],
+            )
+            if progress:
+                progress("indexing", start + len(some), len(added))
+        return embedded
+
+    def _vectors(self, wanted: _Texts, renamed: Mapping[str, str]) -> tuple[dict[str, Vectors], int]:
+        """The vector of each text, out of the cache or the model, and how many the model was asked for."""
+        model = self._embedder.fingerprint
+        vectors = self._cache.get(model, list(wanted))
+        if twins := {new: renamed[new] for new in wanted if new in renamed and new not in vectors}:
+            before = self._cache.get(model, list(twins.values()))
+            carried = {new: before[old] for new, old in twins.items() if old in before}
+            self._cache.put(model, carried)
+            vectors |= carried
+        missing = {text_hash: wanted[text_hash] for text_hash in wanted if text_hash not in vectors}
+        for start in range(0, len(missing), _TEXTS_A_CALL):
+            vectors |= self._embed(dict(islice(missing.items(), start, start + _TEXTS_A_CALL)))
+        if len({vector.shape for vector in vectors.values()}) > 1:
+            self._cache.forget_all_but(model, ())
+            raise EmbeddingFailed(
+                f"the embedding model {model} gives vectors of another size than before: "
+                "what was kept of it is forgotten, sync again"
+            )
+        return vectors, len(missing)
+
+    def _embed(self, texts: _Texts) -> dict[str, Vectors]:
+        """Embed these and keep what came: tried again after a failure, in halves where they are refused."""
+        retrying = Retrying(
+            stop=stop_after_attempt(_TRIES),
+            wait=self._wait,
+            retry=retry_if_exception(lambda e: isinstance(e, EmbeddingFailed) and not isinstance(e, EmbeddingRefused)),
+            reraise=True,
+        )
+        try:
+            rows = retrying(self._embedder.embed, [text for text, _ in texts.values()], "passage")
+        except EmbeddingRefused as error:
+            if len(texts) == 1:
+                passage = next(iter(texts.values()))[1]
+                raise EmbeddingRefused(f"{passage.runbook}:{passage.start_line}: {error}") from error
+            half = len(texts) // 2
+            return self._embed(dict(islice(texts.items(), half))) | self._embed(dict(islice(texts.items(), half, None)))
+        vectors = dict(zip(texts, rows, strict=True))
+        self._cache.put(self._embedder.fingerprint, vectors)
+        return vectors
+
+    def _renamed(self, new: Snapshot) -> dict[str, str]:
+        """For passages of pages that only moved: the hash of what is embedded now → the one before.
+
+        They differ where a page's title is its file's name. A rename costs no embedding, so the vector stays.
+        """
+        live, renamed = self._live, dict[str, str]()
+        gone = {page.version: page for path, page in live.runbooks.items() if path not in new.runbooks}
+        for path, page in new.runbooks.items():
+            old = gone.get(page.version) if path not in live.runbooks else None
+            if old and old.title != page.title:
+                before = {passage.start: passage for passage in live.passages_of[old.path]}
+                for passage in new.passages_of[path]:
+                    if (was := before.get(passage.start)) and was.text == passage.text:
+                        now, then = self._embedding_text(page, passage), self._embedding_text(old, was)
+                        renamed[_hash(now)] = _hash(then)
+        return renamed
+
+    def _trim_cache(self) -> None:
+        live = self._live
+        if self._cache.count(self._embedder.fingerprint) > len(live.passages) + _CACHE_SLACK:
+            texts = (self._embedding_text(live.runbooks[p.runbook], p) for p in live.passages.values())
+            self._cache.forget_all_but(self._embedder.fingerprint, {_hash(text) for text in texts})
+
+    def _sweep(self) -> None:
+        """Forget the passages that are not live any more."""
+        if self._leftover:
+            self._store.delete(self._live.collection, sorted(self._leftover))
+            self._leftover.clear()
+
+    def _drop_others(self, collection: str) -> None:
+        """Drop the collections of earlier models, and of builds that were broken off."""
+        for name in self._store.collections():
+            if name != collection and name.startswith("runbooks-" if self._store.private else self._ours):
+                self._store.drop(name)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

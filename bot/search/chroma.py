@@ -1,0 +1,335 @@
+"""The vector store: Chroma, embedded in this process or as a server.
+
+Chroma's own failures leave here as IndexUnavailable, or as IndexDamaged where only building anew helps. Embedded,
+one process owns the folder: two clients on one folder answer from stale state or hang, so a lock says who is it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+import chromadb
+import numpy as np
+from chromadb.api.client import Client
+from chromadb.config import Settings
+from chromadb.errors import InternalError, InvalidArgumentError, NotFoundError
+from filelock import FileLock, Timeout
+
+from bot.errors import ConfigurationError, IndexDamaged, IndexLocked, IndexUnavailable, RunbookBotError
+from bot.library.ports import Vectors
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE = 2000
+"""Rows of one `get`: more fail with "too many SQL variables" somewhere above."""
+_SAMPLE = 5
+_SAME = 0.999
+"""A cosine from which on two vectors count as one: Chroma stores float32."""
+
+
+class ChromaStore:
+    """A VectorStore on a Chroma client; `EmbeddedChroma` and `ChromaServer` open it. Safe to use from threads."""
+
+    private = False
+    """Others may have collections on a server."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def create(self, collection: str, embedder: str) -> None:
+        """Make the collection if it is not there."""
+        with _named():
+            self._client.get_or_create_collection(
+                collection,
+                embedding_function=None,
+                metadata={"embedder": embedder},
+                configuration={"hnsw": {"space": "cosine"}},
+            )
+
+    def add(self, collection: str, ids: Sequence[str], vectors: Vectors, documents: Sequence[str]) -> None:
+        """Write these; an id that is there already is overwritten."""
+        with _named():
+            held, size = self._held(collection), self._client.get_max_batch_size()
+            for start in range(0, len(ids), size):
+                end = start + size
+                held.upsert(
+                    ids=list(ids[start:end]), embeddings=vectors[start:end], documents=list(documents[start:end])
+                )
+
+    def delete(self, collection: str, ids: Sequence[str]) -> None:
+        """Forget these ids; unknown ones are no error."""
+        with _named():
+            held = self._held(collection)
+            for start in range(0, len(ids), _AT_ONCE):
+                held.delete(ids=list(ids[start : start + _AT_ONCE]))
+
+    def ids(self, collection: str) -> set[str]:
+        """Every id in the collection; empty if there is no such collection."""
+        found: set[str] = set()
+        with _named():
+            if collection not in self.collections():
+                return found
+            held = self._held(collection)
+            while page := held.get(include=[], limit=_AT_ONCE, offset=len(found))["ids"]:
+                found.update(page)
+        return found
+
+    def query(self, collection: str, vector: Vectors, ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        """The nearest of `ids` (and of no others), best first, with their cosine similarity (-1 to 1).
+
+        Raises IndexDamaged where one of `ids` has no vector: less than was asked for is no answer.
+        """
+        if not collection:
+            raise IndexUnavailable("there is no complete index for this embedding model yet")
+        wanted = min(limit, len(ids))
+        if wanted < 1:
+            return []
+        with _named():
+            held = self._held(collection)
+            found = held.query(query_embeddings=vector[None, :], ids=list(ids), n_results=wanted, include=["distances"])
+            distances = found["distances"] or [[]]
+            ranked = [(name, 1.0 - float(far)) for name, far in zip(found["ids"][0], distances[0], strict=True)]
+            if len(ranked) < wanted:  # the graph can lose its way where a filter leaves few of many
+                ranked = self._exact(held, vector, ids)[:wanted]
+        if not {name for name, _ in ranked} <= set(ids):
+            raise IndexDamaged("the index returned passages that were not asked for")
+        return ranked
+
+    def check(self, collection: str, ids: Collection[str]) -> None:
+        """See that each of `ids` has its vector and that stored vectors find themselves.
+
+        Every vector is fetched before any is searched for: a fetch notices damage by which a search would crash.
+        """
+        names = list(ids)
+        with _named():
+            held = self._held(collection)
+            for start in range(0, len(names), _AT_ONCE):
+                _, vectors = _fetch(held, names[start : start + _AT_ONCE])
+                norms = np.linalg.norm(vectors, axis=1)
+                if not np.isfinite(norms).all() or not norms.all():
+                    raise IndexDamaged("the index holds vectors that are none")
+            for name in names[:: max(1, len(names) // _SAMPLE)][:_SAMPLE]:
+                _, vectors = _fetch(held, [name])
+                first = self.query(collection, vectors[0], names, 1)
+                if not first or first[0][1] < _SAME:
+                    raise IndexDamaged("a stored passage does not find itself")
+
+    def collections(self) -> list[str]:
+        """Names of all collections."""
+        with _named():
+            return [held.name for held in self._client.list_collections(limit=10_000)]
+
+    def drop(self, collection: str) -> None:
+        """Remove a collection; an unknown one is no error."""
+        with _named():
+            try:
+                self._client.delete_collection(collection)
+            except NotFoundError:
+                return
+
+    def reset(self) -> None:
+        """Nothing to do here: a new collection is built under another name."""
+
+    def close(self) -> None:
+        """Let go of the client."""
+        self._client.close()
+
+    def _held(self, collection: str) -> chromadb.Collection:
+        return self._client.get_collection(collection, embedding_function=None)
+
+    def _exact(self, held: chromadb.Collection, vector: Vectors, ids: Sequence[str]) -> list[tuple[str, float]]:
+        ranked: list[tuple[str, float]] = []
+        for start in range(0, len(ids), _AT_ONCE):
+            names, vectors = _fetch(held, ids[start : start + _AT_ONCE])
+            near = vectors @ vector / (np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector))
+            ranked += zip(names, map(float, near), strict=True)
+        return sorted(ranked, key=lambda pair: -pair[1])
+
+
+class EmbeddedChroma(ChromaStore):
+    """Chroma in this process, in a folder that is this process's alone.
+
+    The files lie in numbered subfolders of which the last one counts: Chroma keeps a client for a path for as long
+    as the process lives, whatever became of the files, so a path is never used twice.
+    """
+
+    private = True
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder. Raises IndexLocked where another process has it, IndexUnavailable where it can't be used.
+
+        Files that were not closed properly are looked through in a process of their own first: on some kinds of
+        damage Chroma does not fail but takes the process down.
+        """
+        self._folder = folder
+        with _named():
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(folder / "lock")
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                raise IndexLocked(_who_has(folder)) from None
+            (folder / "owner").write_text(str(os.getpid()), encoding="ascii")
+        try:
+            if self._current().exists() and not self._closed_properly() and not _survives(self._current()):
+                raise IndexDamaged("the files of the index can't be read")
+            super().__init__(_embedded(self._current()))
+        except IndexDamaged as error:
+            log.warning("%s; they are moved aside and the index is built anew", error)
+            self.reset()
+        except BaseException:
+            self._lock.release()
+            raise
+        self._stamp().unlink(missing_ok=True)
+
+    def check(self, collection: str, ids: Collection[str]) -> None:
+        """The same, and that the files are still there: an open client goes on answering from removed ones."""
+        if not (self._current() / "chroma.sqlite3").exists():
+            raise IndexDamaged("the files of the index are gone")
+        super().check(collection, ids)
+
+    def reset(self) -> None:
+        """Move the damaged files aside, in the place of the last that were, and begin with none."""
+        with _named():
+            if hasattr(self, "_client"):
+                self._client.close()
+            damaged, following = self._current(), self._folder / str(int(self._current().name) + 1)
+            aside = self._folder / "damaged"
+            if damaged.exists():
+                shutil.rmtree(aside, ignore_errors=True)
+                damaged.rename(aside)
+            following.mkdir(parents=True)
+            self._client = _embedded(following)
+
+    def close(self) -> None:
+        """Let go of the files and of the lock."""
+        if not self._lock.is_locked:
+            return
+        super().close()
+        if self._current().exists():
+            self._stamp().write_text(_state_of(self._current()), encoding="ascii")
+        self._lock.release()
+
+    def _current(self) -> Path:
+        numbers = [int(sub.name) for sub in self._folder.iterdir() if sub.name.isdecimal()]
+        return self._folder / str(max(numbers, default=1))
+
+    def _stamp(self) -> Path:
+        return self._folder / "closed"
+
+    def _closed_properly(self) -> bool:
+        stamp = self._stamp()
+        return stamp.exists() and stamp.read_text(encoding="ascii") == _state_of(self._current())
+
+
+class ChromaServer(ChromaStore):
+    """A Chroma server (`chroma run`, or one behind a proxy that wants a token)."""
+
+    def __init__(self, url: str, token: str = "") -> None:
+        """Connect. Raises ConfigurationError for an address that is none, IndexUnavailable where nobody answers."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigurationError("CHROMA_URL is no address", fix="http://host:8000")
+        secure = parts.scheme == "https"
+        headers = {"Authorization": f"Bearer {token}", "X-Chroma-Token": token} if token else {}
+        with _named():
+            client = chromadb.HttpClient(
+                host=parts.hostname,
+                port=parts.port or (443 if secure else 8000),
+                ssl=secure,
+                headers=headers,
+                settings=Settings(anonymized_telemetry=False),
+            )
+        super().__init__(cast(Client, client))
+
+
+def open_store(folder: Path, *, url: str = "", token: str = "") -> ChromaStore:
+    """The store that the settings name: a server where there is a URL, otherwise `folder` in this process."""
+    return ChromaServer(url, token) if url else EmbeddedChroma(folder)
+
+
+def _embedded(path: Path) -> Client:
+    with _named():
+        return cast(Client, chromadb.PersistentClient(path, settings=Settings(anonymized_telemetry=False)))
+
+
+def _fetch(held: chromadb.Collection, ids: Sequence[str]) -> tuple[list[str], Vectors]:
+    """These ids in the order in which Chroma gives them, with their vectors. Raises IndexDamaged if any lacks one."""
+    found = held.get(ids=list(ids), include=["embeddings"])
+    vectors = np.asarray(found["embeddings"], dtype=np.float32)
+    if set(found["ids"]) != set(ids) or len(vectors) != len(found["ids"]):
+        raise IndexDamaged(f"the index lacks {len(set(ids) - set(found['ids']))} passages that it should hold")
+    return found["ids"], vectors
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Give Chroma's failures our names."""
+    try:
+        yield
+    except RunbookBotError:
+        raise
+    except (NotFoundError, InvalidArgumentError) as error:
+        raise IndexDamaged(f"the index is not what it was: {_words(error)}") from error
+    except InternalError as error:
+        full = any(words in str(error) for words in ("disk is full", "is locked", "No space left"))
+        raise (IndexUnavailable if full else IndexDamaged)(f"the index failed: {_words(error)}") from error
+    except Exception as error:  # Chroma raises ValueError and others where a server does not answer
+        raise IndexUnavailable(f"the index is out of reach: {_words(error)}") from error
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # of Chroma's Rust half, which no Exception covers
+            raise IndexDamaged("the index failed inside Chroma") from error
+        raise
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:200]}"
+
+
+def _who_has(folder: Path) -> str:
+    try:
+        owner = f"process {int((folder / 'owner').read_text(encoding='ascii'))}"
+    except (OSError, ValueError):
+        owner = "another process"
+    return (
+        f"{owner} is using the index in {folder}: stop it, or name another folder with --data; "
+        "for several processes at once run a Chroma server and set CHROMA_URL"
+    )
+
+
+def _state_of(folder: Path) -> str:
+    """A digest of what can be seen of the files without reading them."""
+    facts = [
+        (str(file.relative_to(folder)), file.stat().st_size, file.stat().st_mtime_ns)
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    ]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def _survives(folder: Path) -> bool:
+    """Whether a process of its own can read every vector of these files, and search them, and live."""
+    look = subprocess.run(
+        [sys.executable, "-m", "bot.search.chroma", str(folder)], capture_output=True, timeout=300, check=False
+    )
+    return look.returncode == 0
+
+
+def _look_through(folder: Path) -> None:
+    store = ChromaStore(_embedded(folder))
+    for collection in store.collections():
+        store.check(collection, store.ids(collection))
+
+
+if __name__ == "__main__":
+    _look_through(Path(sys.argv[1]))
