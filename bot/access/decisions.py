@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from bot.access.models import (
-    BUILT_IN,
     MEMBERS,
     NOBODY,
     PUBLIC,
@@ -198,9 +197,10 @@ class Access:
 
     @staticmethod
     def _audiences(readership: Readership, policy: Policy) -> frozenset[str]:
-        """The readership's audiences as far as they hold under this policy: never `nobody`, never a name of another."""
+        """The readership's audiences as far as they hold under this policy: never `nobody`, no name of another one."""
         same = readership.policy is None or readership.policy == policy.version
-        return (readership.audiences if same else readership.audiences.intersection(BUILT_IN)) - {NOBODY}
+        known = policy.audiences.keys() if same else ()
+        return readership.audiences.intersection({PUBLIC, WORKSPACE, MEMBERS}.union(known))
 
     # --- named audiences --------------------------------------------------------------------------------------
 
