@@ -24,6 +24,7 @@ from tenacity.wait import wait_base
 from bot.errors import EmbeddingFailed, EmbeddingRefused, EmptyLibrary, IndexDamaged
 from bot.library.load import Known, last_good
 from bot.library.models import Catalogue, Library, Passage, Refusal, Runbook, Snapshot
+from bot.library.passages import CHUNKING_VERSION, cut, embedding_text
 from bot.library.ports import Embedder, Manifest, VectorCache, Vectors, VectorStore
 
 log = logging.getLogger(__name__)
@@ -86,24 +87,22 @@ class Publisher:
         self,
         *,
         load: Load,
-        cut: Callable[[Runbook, Embedder], Sequence[Passage]],
-        embedding_text: Callable[[Runbook, Passage], str],
-        chunking: str,
         embedder: Embedder,
         store: VectorStore,
         manifest: Manifest,
-        cache: VectorCache,
+        vectors: VectorCache,
+        cut: Callable[[Runbook, Embedder], Sequence[Passage]] = cut,
+        chunking: str = CHUNKING_VERSION,
         closed: Callable[[Runbook], bool] = lambda _: False,
         wait: wait_base = _WAIT,
     ) -> None:
-        """`load` reads the folder; `cut` and `embedding_text` make the passages, by the rules named `chunking`.
+        """`load` reads the folder; `cut` makes the passages, by the rules named `chunking`.
 
-        `closed` names pages that nobody may read: they are not even embedded. `wait`: between tries of a failed call.
+        `closed` says of a page that nobody may read it: it is not even embedded. `wait`: between tries of a call.
         """
-        self._load, self._cut, self._embedding_text, self._closed = load, cut, embedding_text, closed
-        self._embedder, self._store, self._manifest, self._cache = embedder, store, manifest, cache
+        self._load, self._cut, self._chunking, self._closed = load, cut, chunking, closed
+        self._embedder, self._store, self._manifest, self._cache = embedder, store, manifest, vectors
         self._wait = wait
-        self._chunking = chunking
         self._live = Snapshot()
         self._leftover: set[str] = set()
         """Ids of the live collection that are not live: they stay for questions that are still on their way."""
@@ -288,7 +287,7 @@ class Publisher:
         embedded, renamed = 0, self._renamed(new)
         for start in range(0, len(added), _AT_ONCE):
             some = added[start : start + _AT_ONCE]
-            texts = [self._embedding_text(new.runbooks[passage.runbook], passage) for passage in some]
+            texts = [embedding_text(new.runbooks[passage.runbook], passage) for passage in some]
             hashes = [_hash(text) for text in texts]
             vectors, asked = self._vectors(dict(zip(hashes, zip(texts, some, strict=True), strict=True)), renamed)
             embedded += asked
@@ -355,14 +354,14 @@ class Publisher:
                 before = {passage.start: passage for passage in live.passages_of[old.path]}
                 for passage in new.passages_of[path]:
                     if (was := before.get(passage.start)) and was.text == passage.text:
-                        now, then = self._embedding_text(page, passage), self._embedding_text(old, was)
+                        now, then = embedding_text(page, passage), embedding_text(old, was)
                         renamed[_hash(now)] = _hash(then)
         return renamed
 
     def _trim_cache(self) -> None:
         live = self._live
         if self._cache.count(self._embedder.fingerprint) > len(live.passages) + _CACHE_SLACK:
-            texts = (self._embedding_text(live.runbooks[p.runbook], p) for p in live.passages.values())
+            texts = (embedding_text(live.runbooks[p.runbook], p) for p in live.passages.values())
             self._cache.forget_all_but(self._embedder.fingerprint, {_hash(text) for text in texts})
 
     def _sweep(self) -> None:

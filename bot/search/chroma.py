@@ -21,12 +21,13 @@ from urllib.parse import urlsplit
 import chromadb
 import numpy as np
 from chromadb.api.client import Client
-from chromadb.config import Settings
+from chromadb.config import Settings as ChromaSettings
 from chromadb.errors import InternalError, InvalidArgumentError, NotFoundError
 from filelock import FileLock, Timeout
 
 from bot.errors import ConfigurationError, IndexDamaged, IndexLocked, IndexUnavailable, RunbookBotError
 from bot.library.ports import Vectors
+from bot.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -248,19 +249,21 @@ class ChromaServer(ChromaStore):
                 port=parts.port or (443 if secure else 8000),
                 ssl=secure,
                 headers=headers,
-                settings=Settings(anonymized_telemetry=False),
+                settings=ChromaSettings(anonymized_telemetry=False),
             )
         super().__init__(cast(Client, client))
 
 
-def open_store(folder: Path, *, url: str = "", token: str = "") -> ChromaStore:
-    """The store that the settings name: a server where there is a URL, otherwise `folder` in this process."""
-    return ChromaServer(url, token) if url else EmbeddedChroma(folder)
+def open_store(settings: Settings) -> ChromaStore:
+    """The store that the settings name: a server where there is a CHROMA_URL, else Chroma in the data folder."""
+    if settings.chroma_url:
+        return ChromaServer(settings.chroma_url, settings.chroma_token.get_secret_value())
+    return EmbeddedChroma(settings.data_dir / "chroma")
 
 
 def _embedded(path: Path) -> Client:
     with _named():
-        return cast(Client, chromadb.PersistentClient(path, settings=Settings(anonymized_telemetry=False)))
+        return cast(Client, chromadb.PersistentClient(path, settings=ChromaSettings(anonymized_telemetry=False)))
 
 
 def _fetch(held: chromadb.Collection, ids: Sequence[str]) -> tuple[list[str], Vectors]:
