@@ -1,1 +1,5 @@
 """Imports every module that registers commands. Help texts and light modules only: heavy imports stay inside commands."""
+
+from __future__ import annotations
+
+import bot.cli.library  # noqa: F401

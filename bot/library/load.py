@@ -10,7 +10,7 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 
 from bot.errors import EmptyLibrary, IndexingError, RedactionError, UnreadablePage
-from bot.library.catalogue import catalogue_file, catalogue_of_pages, load_catalogue
+from bot.library.catalogue import catalogue_of_pages, load_catalogue
 from bot.library.facts import Facts, audience_of_broken, read_facts
 from bot.library.git import last_changes
 from bot.library.markdown import outline
@@ -50,13 +50,47 @@ def load_library(
     max_pages: int = 20_000,
     progress: Callable[[int, int], None] | None = None,
     known: Known | None = None,
+    rules: str = "",
 ) -> Library:
     """Every page below `folder`, redacted by `clean`, with the catalogue and each page's last commit.
 
-    `known` spares reading (and redacting) again what did not change; whoever gives it answers for the same `clean`.
-    `progress` is told (done, of how many). Raises EmptyLibrary where there is no folder, no page or no readable
-    page, IndexingError where there are more than `max_pages`, ConfigurationError where the catalogue is broken.
+    `known` spares reading (and redacting) again what did not change; `rules` names what `clean` does, so that other
+    rules make every page another one. `progress` is told (done, of how many). Raises EmptyLibrary where there is no
+    folder, no page or no readable page, IndexingError where there are more than `max_pages`, ConfigurationError
+    where the catalogue is broken.
     """
+    catalogue = load_catalogue(folder)
+    library = read_folder(
+        folder,
+        clean=clean,
+        catalogue=catalogue,
+        max_bytes=max_bytes,
+        max_pages=max_pages,
+        progress=progress,
+        known=known,
+        rules=rules,
+    )
+    if not library.runbooks:
+        first = library.refusals[0]
+        raise EmptyLibrary(
+            f"none of the {len(library.refusals)} pages in {folder} can be read, "
+            f"the first because: {first.path}:{first.line}: {first.reason} ({first.fix})"
+        )
+    return library
+
+
+def read_folder(
+    folder: Path,
+    *,
+    clean: Clean,
+    catalogue: Catalogue | None,
+    max_bytes: int,
+    max_pages: int,
+    progress: Callable[[int, int], None] | None = None,
+    known: Known | None = None,
+    rules: str = "",
+) -> Library:
+    """The same with a catalogue that is read already, and no error where every page is refused."""
     if not folder.is_dir():
         raise EmptyLibrary(f"{folder} is not a folder: name the folder of your Markdown runbooks (RUNBOOKS_DIR)")
     files = list(find_pages(folder))
@@ -67,8 +101,7 @@ def load_library(
             f"{folder} holds {len(files)} pages, more than MAX_RUNBOOKS allows ({max_pages}): "
             "name the runbook folder itself, or raise the limit"
         )
-    catalogue = load_catalogue(folder)
-    salt = _salt(folder)
+    salt = sha256(f"{LOADER_VERSION}\0{rules}\0{catalogue}".encode()).digest()
     changes = last_changes(folder)
     runbooks: list[Runbook] = []
     refusals: list[Refusal] = []
@@ -80,12 +113,6 @@ def load_library(
             refusals.append(read)
         if progress:
             progress(done, len(files))
-    if not runbooks:
-        first = refusals[0]
-        raise EmptyLibrary(
-            f"none of the {len(refusals)} pages in {folder} can be read, "
-            f"the first because: {first.path}:{first.line}: {first.reason} ({first.fix})"
-        )
     return Library(tuple(runbooks), tuple(refusals), catalogue or catalogue_of_pages(runbooks))
 
 
@@ -195,12 +222,6 @@ def last_good(good: Runbook, refusal: Refusal) -> Runbook | None:
     return replace(good, stale=True, audience=audience)
 
 
-def _salt(folder: Path) -> bytes:
-    """What besides its own bytes decides how a page loads."""
-    file = catalogue_file(folder)
-    return LOADER_VERSION.encode() + (sha256(file.read_bytes()).digest() if file else b"")
-
-
 def _read(
     page: PageFile, *, clean: Clean, max_bytes: int, catalogue: Catalogue | None, salt: bytes, known: Known | None
 ) -> Runbook | Refusal:
@@ -216,7 +237,7 @@ def _read(
             raise UnreadablePage(
                 f"it is larger than MAX_RUNBOOK_BYTES allows ({max_bytes:,} bytes)", fix="split it, or raise the limit"
             )
-        source = blake2b(raw, key=salt[:64], digest_size=16).hexdigest()
+        source = blake2b(raw, key=salt, digest_size=16).hexdigest()
         before = known(page.path, source) if known else None
         return before or read_page(page.path, raw, clean=clean, catalogue=catalogue, source=source)
     except UnreadablePage as error:

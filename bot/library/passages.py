@@ -27,8 +27,8 @@ _PATH_BYTES = 100
 _LEAST_ROOM = 16
 """Tokens for text that a passage is cut to at least, however long its title: for tiny windows only."""
 
-_JOINTS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?;:])\s+"), re.compile(r"\s+"))
-"""Where text without structure may be cut, best first: at line ends, after sentences, between words."""
+_JOINTS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?;:])\s+"), re.compile(r"\s+"), re.compile(r"(?s)(?=.)"))
+"""Where text without structure may be cut, best first: at line ends, after sentences, between words, anywhere."""
 
 
 def embedding_text(runbook: Runbook, passage: Passage) -> str:
@@ -152,10 +152,11 @@ class _Page:
             text=text,
             context=span.context,
         )
-        if len(text) == 1 or self._fits(span, passage):
+        halves = None if self._fits(span, passage) else self._halves(start, start + len(text))
+        if halves is None:
             yield passage
         else:
-            for half in self._halves(start, start + len(text)):
+            for half in halves:
                 yield from self.passages(_Span(*half, self.count(self.text[slice(*half)]), span.context, span.path))
 
     def _fits(self, span: _Span, passage: Passage) -> bool:
@@ -196,23 +197,26 @@ class _Page:
         return block.kind == "heading" or (block.kind == "paragraph" and text.rstrip().endswith(":"))
 
     def _pieces(self, start: int, end: int, room: int) -> Iterator[_Span]:
-        """Text without structure, halved at its best joints until every piece fits."""
+        """Text without structure, cut at its best joints until every piece fits; fine enough to fill passages well."""
         tokens = self.count(self.text[start:end])
-        if tokens <= room or end - start == 1:
+        halves = self._halves(start, end, _JOINTS[:2] if tokens <= room else _JOINTS) if tokens > room // 4 else None
+        if halves is None:
             yield _Span(start, end, tokens)
             return
-        for half in self._halves(start, end):
+        for half in halves:
             yield from self._pieces(*half, room)
 
-    def _halves(self, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Two halves of a stretch, cut at the best joint, nearest to the middle."""
+    def _halves(
+        self, start: int, end: int, joints: Sequence[re.Pattern[str]] = _JOINTS
+    ) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Two halves of a stretch, cut at the best joint nearest to the middle; None where it has none of these."""
         middle = (start + end) // 2
-        for joint in _JOINTS:
+        for joint in joints:
             cuts = [m.end() for m in joint.finditer(self.text, start, end) if start < m.end() < end]
             if cuts:
                 at = min(cuts, key=lambda cut: abs(cut - middle))
                 return (start, at), (at, end)
-        return (start, middle), (middle, end)
+        return None
 
 
 def _tied(spans: Sequence[_Span], leading: Container[int], room: int) -> list[_Span]:
