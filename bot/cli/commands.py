@@ -1,4 +1,4 @@
-"""Imports every module that registers commands. Help texts and light modules only: heavy imports stay inside commands."""
+"""Imports every module that registers commands. Light modules only: heavy imports stay inside commands."""
 
 from __future__ import annotations
 
