@@ -108,6 +108,8 @@ class Check(Model):
 
     text: str
     command: str | None = None
+    reading: str = ""
+    """How to read what the command prints, where the runbook says so."""
     changes: bool = False
     """The step changes something: shown after the read-only ones, and marked."""
     citation: Citation

@@ -36,7 +36,8 @@ def quoted_checks(hits: Sequence[Hit], query: str) -> list[Check]:
     checks = []
     for passage, step in chosen:
         try:
-            checks.append(verify(_claim(passage, step), passages, runbooks))
+            check = verify(_claim(passage, step), passages, runbooks)
+            checks.append(check.model_copy(update={"reading": _shortened(step.reading)}))
         except CitationError:  # a step that can't be cited as it stands is left out, like a model's
             continue
     return sorted(_distinct(checks), key=lambda check: check.changes)

@@ -37,11 +37,11 @@ _CHANGING_HEADING = re.compile(
     r"\b(remed(?:y|ies)|mitigat\w*|fix(?:es)?|repair|recover\w*|restor\w*|resol(?:ve|ution)|rollback)\b", re.IGNORECASE
 )
 _CHECKING_HEADING = re.compile(
-    r"\b(check\w*|diagnos\w*|investigat\w*|triage|verif\w*|first|symptom\w*|steps?|troubleshoot\w*|look)\b",
+    r"\b(check\w*|diagnos\w*|investigat\w*|triage|verif\w*|first|steps?|troubleshoot\w*|look)\b",
     re.IGNORECASE,
 )
 _ASIDE_HEADING = re.compile(
-    r"\b(background|meaning|impact|references?|see also|links?|related|history|context|about|overview|glossary)\b",
+    r"\b(background|symptoms?|meaning|impact|references?|see also|links?|related|history|context|about|overview|glossary)\b",
     re.IGNORECASE,
 )
 
@@ -53,6 +53,8 @@ class Step:
     text: str
     """The words to show: inline Markdown, white space folded."""
     command: str | None
+    reading: str
+    """How to read what the command prints: the words that follow it in the same list item."""
     first: int
     last: int
     kind: str
@@ -141,23 +143,27 @@ def _list_steps(run: Sequence[Token], heading: str) -> Iterator[Step]:
 
 
 def _step(run: Sequence[Token], kind: str, heading: str) -> Step:
-    """One step of these tokens: the words of the first paragraph, the first command, the lines of both."""
-    words, command, lines = "", None, []
+    """One step of these tokens: the first paragraph, the first command, the words after it, the lines of all."""
+    words, command, reading = "", None, ""
+    lines: list[list[int]] = []
     for token in run:
         if token.type == "inline" and not words and command is None:
             words = " ".join(token.content.split())
-            lines.append(token.map)
         elif _is_code(token) and command is None:
             command = token.content.rstrip("\n")
-            lines.append(token.map)
         elif token.type == "inline" and command is None and _CODE_ONLY.fullmatch(token.content.strip()):
             command = token.content.strip().strip("`")
-            lines.append(token.map)
-    first = min(span[0] for span in lines if span) if any(lines) else 0
-    last = max(span[1] for span in lines if span) - 1 if any(lines) else 0
+        elif token.type == "inline" and command and not reading and token.level > run[0].level + 1:
+            reading = " ".join(token.content.split())
+        else:
+            continue
+        lines.append(token.map or [0, 1])
+    first = min((span[0] for span in lines), default=0)
+    last = max((span[1] for span in lines), default=1) - 1
     return Step(
         text=words,
         command=command or None,
+        reading=reading,
         first=first,
         last=last,
         kind=kind,
@@ -191,6 +197,7 @@ def _rows(run: Sequence[Token]) -> Iterator[Step]:
             yield Step(
                 text=text,
                 command=None,
+                reading="",
                 first=row_map[0],
                 last=row_map[1] - 1,
                 kind="row",

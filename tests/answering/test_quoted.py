@@ -18,8 +18,9 @@ def test_a_list_item_gives_its_words_and_its_command(hit_of: Callable[..., Hit])
     first = checks[0]
     assert first.text == "Look at who holds the connections:"
     assert first.command == 'psql -h db.shop.example -c "select state, count(*) from pg_stat_activity group by 1"'
-    assert (first.citation.start_line, first.citation.end_line) == (5, 9)
-    assert first.citation.quote == "\n".join(PAGE.split("\n")[4:9])
+    assert first.reading == "More than 200 rows in `idle in transaction` is a leak."
+    assert (first.citation.start_line, first.citation.end_line) == (5, 11)
+    assert first.citation.quote == "\n".join(PAGE.split("\n")[4:11])
 
 
 def test_what_changes_something_comes_last_and_is_marked(hit_of: Callable[..., Hit]) -> None:
@@ -74,5 +75,6 @@ def test_whatever_the_page_every_quote_stands_in_it(text: str) -> None:
         assert fold(check.citation.quote) in fold(text)
         lines = text.split("\n")[check.citation.start_line - 1 : check.citation.end_line]
         assert fold(check.citation.quote) in fold("\n".join(lines))
+        assert fold(check.reading).rstrip(" …") in fold(check.citation.quote)
         if check.command:
             assert all(line.strip() in text for line in check.command.split("\n"))
