@@ -35,7 +35,7 @@ _LISTED_AGAIN = 30.0
 _PAGE = 1000
 """Slack's largest page. Listing is limited to about 20 calls a minute."""
 _STRANGERS = 8
-"""Members of a channel that are asked about one by one when the listing does not know them."""
+"""Members of a channel that are asked about one by one; where more are not known, everybody is listed."""
 _NOBODY = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
 _NOWHERE = frozenset({"channel_not_found", "not_in_channel", "method_not_supported_for_channel_type"})
 
@@ -67,7 +67,7 @@ class _Group:
 
 
 class SlackMembership:
-    """Implements `bot.access.models.Membership`. `start` lists the people; without it they are asked about singly.
+    """Implements `bot.access.models.Membership`. `start` lists the people; without it that happens when needed.
 
     `patience` is the time in seconds that one call may take.
     """
@@ -77,6 +77,7 @@ class SlackMembership:
     ) -> None:
         self._client, self._patience, self._clock = client, patience, clock
         self._people: dict[str, _Known] = {}
+        self._listings = Recent(self._list_people, RECENT, clock)
         self._asked = Recent(self._ask_person, RECENT, clock)
         self._channels = Recent(self._ask_channel, RECENT, clock)
         self._members = Recent(self._ask_members, RECENT, clock)
@@ -109,14 +110,14 @@ class SlackMembership:
 
     async def _list_or_log(self) -> bool:
         try:
-            await self.list_people()
+            await self._listings.get("", fresh=True)
         except MembershipUnavailable as error:
             log.warning("Slack's people could not be listed; they are asked about one by one: %s", error)
             return False
         return True
 
-    async def list_people(self) -> int:
-        """Read the flags of everybody from Slack; how many there are. Raises MembershipUnavailable."""
+    async def _list_people(self, _: str) -> int:
+        """Read the flags of everybody; how many there are."""
         started, count = self._clock(), 0
         await self._home()
         async for page in self._pages("users.list", patient=True):
@@ -159,13 +160,15 @@ class SlackMembership:
         )
         if kind in (PlaceKind.DM, PlaceKind.ELSEWHERE):
             return place
+        if place.shared:  # whoever is in it, only public runbooks may stand there
+            return replace(place, guests=True)
         try:
             readers = await self._readers(await self._members.get(channel, fresh=fresh))
         except MembershipUnavailable:
             return replace(place, guests=True, checked=False)
         return replace(
             place,
-            shared=place.shared or any(person is not None and not person.home for person in readers),
+            shared=any(person is not None and not person.home for person in readers),
             guests=not readers or any(person is None or person.guest for person in readers),
         )
 
@@ -227,13 +230,18 @@ class SlackMembership:
 
         Raises MembershipUnavailable where some can't be told: then nobody knows who reads the channel.
         """
-        known = {user: self._people[user] for user in members if user in self._people}
-        unknown = [user for user in members if user not in known or self._age(known[user]) > REMEMBERED]
+        if len(self._unknown(members)) > _STRANGERS:
+            await self._listings.get("")
+        unknown = self._unknown(members)
         if len(unknown) > _STRANGERS:
-            raise MembershipUnavailable(f"{len(unknown)} members of a channel are not listed yet")
-        people = [entry.person for user, entry in known.items() if user not in unknown]
+            raise MembershipUnavailable(f"{len(unknown)} members of a channel are not in the listing of all people")
         asked = await asyncio.gather(*(self.person(user) for user in unknown))
-        return [person for person in (*people, *asked) if person is None or not (person.bot or person.deleted)]
+        people = [*asked, *(self._people[user].person for user in members.difference(unknown))]
+        return [person for person in people if person is None or not (person.bot or person.deleted)]
+
+    def _unknown(self, members: frozenset[str]) -> list[str]:
+        people = self._people
+        return [user for user in members if user not in people or self._age(people[user]) > REMEMBERED]
 
     async def _ask_person(self, user: str) -> Person | None:
         started = self._clock()
