@@ -37,7 +37,8 @@ def quoted_checks(hits: Sequence[Hit], query: str) -> list[Check]:
     for passage, step in chosen:
         try:
             check = verify(_claim(passage, step), passages, runbooks)
-            checks.append(check.model_copy(update={"reading": _shortened(step.reading)}))
+            more = {"reading": _shortened(step.reading), "changes": check.changes or step.changes}
+            checks.append(check.model_copy(update=more))
         except CitationError:  # a step that can't be cited as it stands is left out, like a model's
             continue
     return sorted(_distinct(checks), key=lambda check: check.changes)

@@ -19,7 +19,7 @@ _MARKDOWN = MarkdownIt("commonmark").enable("table")
 CHANGING = re.compile(
     r"""\b(?:kubectl\s+(?:-n\s+\S+\s+|--namespace[= ]\S+\s+|--context[= ]\S+\s+)*
             (?:delete|scale|rollout\s+(?:restart|undo|pause|resume)|drain|cordon|uncordon|apply|patch|edit|set|
-               annotate|label|taint|replace|create|cp)
+               annotate|label|taint|replace|create|cp|certificate\s+approve)
         |systemctl\s+(?:restart|stop|start|reload|disable|enable|kill)|service\s+\S+\s+(?:restart|stop|start|reload)
         |helm\s+(?:upgrade|rollback|uninstall|install)|argocd\s+app\s+(?:sync|rollback|delete)
         |docker\s+(?:restart|stop|rm|kill)|terraform\s+(?:apply|destroy)|git\s+(?:push|revert|reset)
@@ -27,6 +27,8 @@ CHANGING = re.compile(
         |(?:DROP|DELETE|UPDATE|INSERT|TRUNCATE|ALTER|CREATE|VACUUM|REINDEX|GRANT|REVOKE)\s+[A-Za-z(]
         |redis-cli\b[^\n]*\b(?:SET|DEL|FLUSHDB|FLUSHALL|CONFIG\s+SET|EXPIRE|UNLINK|FAILOVER)\b
         |kafka-[\w-]+(?:\.sh)?\b[^\n]*(?:--alter|--delete|--create|--execute|--reset-offsets)
+        |CLIENT\s+KILL|lv(?:extend|create|remove)|pgbackrest\b[^\n]*\brestore|patronictl\s+(?:failover|switchover|reinit)
+        |cmctl\s+renew|rndc\s+(?:retransfer|reload|flush)|(?:PAUSE|RESUME|RECONNECT)\b
         |rm\s+-|mkfs|fdisk|resize2fs|kill(?:all)?\s+-?\d*|pkill|reboot|shutdown|truncate\s|chmod\s|chown\s|mv\s
         |curl\b[^\n]*(?:-X\s*|--request[= ])(?:POST|PUT|PATCH|DELETE))""",
     re.VERBOSE,
@@ -34,7 +36,8 @@ CHANGING = re.compile(
 """Commands that change something. Only for order and the mark on a check, never for permission: nothing is run."""
 
 _CHANGING_HEADING = re.compile(
-    r"\b(remed(?:y|ies)|mitigat\w*|fix(?:es)?|repair|recover\w*|restor\w*|resol(?:ve|ution)|rollback)\b", re.IGNORECASE
+    r"\b(remed(?:y|ies)|mitigat\w*|fix(?:es)?|repair|recover\w*|restor\w*|carry|resol(?:ve|ution)|rollback)\b",
+    re.IGNORECASE,
 )
 _CHECKING_HEADING = re.compile(
     r"\b(check\w*|diagnos\w*|investigat\w*|triage|verif\w*|first|steps?|troubleshoot\w*|look)\b",
@@ -167,7 +170,12 @@ def _step(run: Sequence[Token], kind: str, heading: str) -> Step:
         first=first,
         last=last,
         kind=kind,
-        changes=bool(CHANGING.search(command or "") or CHANGING.search(words)),
+        # under "Remedies" a command counts as changing until somebody says otherwise
+        changes=bool(
+            CHANGING.search(command or words)
+            or CHANGING.search(words)
+            or (command and _CHANGING_HEADING.search(heading))
+        ),
         aside=bool(_ASIDE_HEADING.search(heading)) and not _CHECKING_HEADING.search(heading),
         checking=bool(_CHECKING_HEADING.search(heading)) and not _CHANGING_HEADING.search(heading),
     )
