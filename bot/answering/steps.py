@@ -44,7 +44,7 @@ _CHECKING_HEADING = re.compile(
     re.IGNORECASE,
 )
 _ASIDE_HEADING = re.compile(
-    r"\b(background|symptoms?|meaning|impact|references?|see also|links?|related|history|context|about|overview|glossary)\b",
+    r"\b(background|symptoms?|meaning|impact|references?|see also|links?|related|history|context|about|overview)\b",
     re.IGNORECASE,
 )
 
