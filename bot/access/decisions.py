@@ -187,6 +187,13 @@ class Access:
         readership = await self.of_person(user, fresh=fresh, audiences=needed(self._policy(), runbook))
         return self.decide(readership, runbook)
 
+    async def explain(self, who: str, runbook: Runbook) -> Decision:
+        """The decision for a person or a place (`C…`, `G…`, `D…`), asked afresh: for those who own access."""
+        if who.startswith(("C", "G", "D")):
+            place = await self.place(who, fresh=True)
+            return self.decide(await self.of_place(place, fresh=True), runbook)
+        return await self.may_open(who, runbook)
+
     def closed(self, runbook: Runbook) -> bool:
         """True where nobody can ever read this runbook under the present policy: then it is not even embedded."""
         policy = self._policy()

@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
+import bot.cli.access  # noqa: F401
 import bot.cli.library  # noqa: F401
