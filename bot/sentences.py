@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from bot.answering.models import Reason
+from bot.errors import RunbookBotError
 
 # --- why there is no answer ---------------------------------------------------------------------------------
 
@@ -109,4 +110,72 @@ def closest(title: str) -> str:
     """A near miss, for a person who asked."""
     return f"The nearest page, probably not it: {title}"
 
-NOT_SHOWN = "There is an answer, but Slack could not show it. Ask again with `/runbook me`, or open the page with `/runbook open`."
+
+NOT_SHOWN = (
+    "There is an answer, but Slack could not show it. Open the page with `/runbook open`, or ask for less at once."
+)
+
+# --- around the card ----------------------------------------------------------------------------------------
+
+INVITE = "I am not in this conversation, so only you see this. Invite me with /invite to have answers in the thread."
+CHECKING = "Checking…"
+RUNBOOK = "Runbook"
+CLOSE = "Close"
+SHOW_MORE = "Show more"
+SHOW_ALL = "Show the whole page"
+FROM_THE_TOP = "From the top"
+GOES_ON = "The page goes on: open it to read the rest."
+EMPTY_PAGE = "This page has no words besides its heading."
+MESSAGE_GONE = "The message is not there any more, so there is nothing to search for."
+NOTHING_TO_SEARCH = "There is nothing in this message to search for."
+RECORD_GONE = "This card is too old: its record is not there any more. Ask again."
+ADMINS_ONLY = "Only the people named in ADMINS may use this."
+NO_RUNBOOKS = "There is no runbook that you may open."
+SYNC_IS_ELSEWHERE = "This bot can't index by hand: use `runbook-bot sync`."
+HELP = """\
+• `/runbook checkout is slow` looks for next checks and answers in this channel's thread
+• `/runbook me …` answers you alone; `/runbook find …` is a question whatever its first word is
+• `/runbook open checkout-db/connections` shows a page, `/runbook list` the pages that you may open
+• Put 🔎 on any message to search for it (again): wider, and without what the thread has shown already
+• Mention me in a thread, or write to me directly
+Every check is quoted from one of the team's runbooks. I read, quote and link; I run nothing."""
+
+
+def reviewed(on: date) -> str:
+    """When a page was last reviewed."""
+    return f"Reviewed {on:%Y-%m-%d}"
+
+
+def page(title: str) -> str:
+    """What a notification says of an opened page."""
+    return f"Runbook: {title}"
+
+
+def too_long(characters: int) -> str:
+    """A block of a page that no message can hold."""
+    return f"({characters} characters in one block: too long to show here)"
+
+
+def looks_for(words: str) -> str:
+    """The line in the channel over an answer to a command; it follows the asker's name."""
+    return f" looks for: {words}"
+
+
+def failed(error: Exception, reference: str) -> str:
+    """A failure, with what to name when reporting it: a known one by its sentence, an unknown one without details."""
+    known = NO_ANSWER.get(error.reason) if isinstance(error, RunbookBotError) else None  # type: ignore[call-overload]
+    return f"{known or NO_ANSWER['failed']} Reference: {reference}"
+
+
+def more_pages(count: int) -> str:
+    """Of a list."""
+    return f"… and {count} more."
+
+
+GENERAL = "General"
+"""Heading of the pages that belong to no service, in a list."""
+
+
+def listed(count: int) -> str:
+    """What a notification says of the list."""
+    return f"{count} runbook{'s' * (count != 1)} that you may open"

@@ -47,6 +47,8 @@ class Settings(BaseSettings):
     """Ids of channels in which alerts are answered; empty: every channel the bot is in."""
     admins: Words = ()
     """User ids that may use `/runbook access` and `/runbook sync`."""
+    refire_minutes: int = Field(default=30, ge=0)
+    """Minutes within which the same alert in the same channel gets no second answer; 0: every post is answered."""
     links: str = "direct"
     """"direct": citations link to `RUNBOOK_URL`; "open": only the Open button leads to a page."""
 

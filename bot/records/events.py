@@ -9,7 +9,7 @@ redacted text; it is forgotten when the work is done.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +87,33 @@ class Events:
     def failed(self, key: str) -> None:
         """Nothing was posted: a redelivery, or the next look at what is unfinished, may try again."""
         self._end(key, {"state": "failed", "lease": self._clock() + LEASE})
+
+    def note(self, key: str, pointer: Mapping[str, Any]) -> None:
+        """Write down how far the work has come."""
+        with writing(self._engine) as connection:
+            connection.execute(update(_events).where(_events.c.key == key).values(pointer=dict(pointer)))
+
+    def known(self, keys: Collection[str]) -> bool:
+        """Whether one of these keys was ever claimed."""
+        with self._engine.connect() as connection:
+            return connection.execute(select(_events.c.key).where(_events.c.key.in_(list(keys)))).first() is not None
+
+    def first(self, key: str, mark: str, *, within: float) -> bool:
+        """Whether nobody has had this key for so many seconds; a repeat with the same `mark` is the first again."""
+        now = self._clock()
+        row = {"key": key, "state": "done", "pointer": {"mark": mark}, "lease": now, "attempts": 0, "at": now}
+        try:
+            with writing(self._engine) as connection:
+                connection.execute(insert(_events).values(row))
+            return True
+        except IntegrityError:
+            pass
+        with writing(self._engine) as connection:
+            mine = _events.c.key == key
+            if connection.execute(select(_events.c.pointer).where(mine)).scalar_one().get("mark") == mark:
+                return True
+            old = mine & (_events.c.at <= now - within)
+            return connection.execute(update(_events).where(old).values(pointer=row["pointer"], at=now)).rowcount == 1
 
     def forget(self) -> None:
         """Drop keys that nothing will ask for any more."""

@@ -96,7 +96,7 @@ class Delivery:
         refused: DeliveryError | None = None
         for content in (_content(card), {"text": _words(card)}, {"text": escape(sentences.NOT_SHOWN)}):
             try:
-                return await _named(send(content))
+                return await named(send(content))
             except DeliveryError as error:
                 if error.error not in UNPOSTABLE:
                     raise
@@ -106,7 +106,8 @@ class Delivery:
         raise refused
 
 
-async def _named(call: Awaitable[Any]) -> Any:
+async def named(call: Awaitable[Any]) -> Any:
+    """What a call of Slack gives; its failure as a DeliveryError with Slack's own word."""
     try:
         return await call
     except SlackApiError as error:

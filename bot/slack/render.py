@@ -66,6 +66,12 @@ def note(sentence: str, *more: Json) -> Card:
     return Card(rich.cut(escape(sentence), 3_900), (mrkdwn(sentence), *more))
 
 
+def help_card() -> Card:
+    """What can be asked, and how. The only mrkdwn that is not escaped: it is ours."""
+    section = {"type": "section", "text": {"type": "mrkdwn", "text": sentences.HELP, "verbatim": True}}
+    return Card(sentences.HELP, (section,))
+
+
 # --- blocks -------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,80 @@
+"""A Reply of the path, posted where it belongs and written down: the thread's part for all, the rest for the asker."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from bot import sentences
+from bot.access.models import Place, PlaceKind
+from bot.answering.models import Answer, NoAnswer, Outcome, Reply, Trigger
+from bot.errors import DeliveryError
+from bot.records.answers import Answers, Kept
+from bot.slack.delivery import Delivery
+from bot.slack.intake import Pointer
+from bot.slack.render import Card, card, context, targets
+
+log = logging.getLogger(__name__)
+
+
+class Replies:
+    """Posts and records. Raises DeliveryError, RecordsUnavailable."""
+
+    def __init__(self, delivery: Delivery, answers: Answers, *, direct_links: bool = True) -> None:
+        self._delivery, self._answers, self._direct_links = delivery, answers, direct_links
+
+    async def post(self, pointer: Pointer, reply: Reply, place: Place) -> None:
+        """Both parts. `pointer.root` is the message under which the thread's part stands."""
+        if reply.thread is not None and place.kind is not PlaceKind.ELSEWHERE:
+            await self._in_place(pointer, reply.thread, place)
+        if reply.private is not None:
+            await self.privately(pointer, reply.private, place)
+        elif reply.thread is None and pointer.user:
+            raise DeliveryError("nothing_to_say")
+
+    async def _in_place(self, pointer: Pointer, outcome: Answer | NoAnswer, place: Place) -> None:
+        direct = place.kind is PlaceKind.DM
+        thread = pointer.thread if direct else pointer.root
+        made = card(outcome, direct_links=self._direct_links, searchable=not direct)
+        await self._keep(pointer, outcome, thread=thread, private_to=pointer.user if direct else "")
+        message = await self._delivery.post(pointer.channel, made, thread=thread)
+        await asyncio.to_thread(self._answers.posted, outcome.id, message=message, thread=thread)
+
+    async def privately(self, pointer: Pointer, outcome: Answer | NoAnswer, place: Place) -> None:
+        """What only the asker reads: by the command's own address, in the DM, or as an ephemeral message."""
+        made = card(outcome, direct_links=self._direct_links, searchable=False)
+        if place.kind is PlaceKind.ELSEWHERE:
+            made = Card(made.text, (*made.blocks, context(sentences.INVITE)))
+        await self._keep(pointer, outcome, thread=pointer.thread, private_to=pointer.user)
+        await self.tell(pointer, made)
+
+    async def tell(self, pointer: Pointer, made: Card) -> None:
+        """A card for the asker alone, by whatever way reaches them."""
+        if pointer.response_url:
+            try:
+                await self._delivery.respond(pointer.response_url, made)
+                return
+            except DeliveryError as error:  # used up or expired: after half an hour, or five answers
+                log.warning("a response_url did not take an answer: %s", error)
+        if pointer.trigger is Trigger.DIRECT_MESSAGE:
+            await self._delivery.post(pointer.channel, made, thread=pointer.thread)
+        else:
+            await self._delivery.whisper(pointer.channel, pointer.user, made, thread=pointer.thread)
+
+    async def _keep(self, pointer: Pointer, outcome: Outcome, *, thread: str, private_to: str) -> None:
+        cited = [check.citation.passage for check in outcome.checks] if isinstance(outcome, Answer) else []
+        origin = {"text": pointer.text} if pointer.text else {"channel": pointer.channel, "ts": pointer.ts}
+        kept = Kept(
+            id=outcome.id,
+            event=pointer.key,
+            trigger=pointer.trigger,
+            channel=pointer.channel,
+            thread=thread,
+            asker=pointer.user,
+            private_to=private_to,
+            targets=targets(outcome),
+            passages=tuple(dict.fromkeys(cited)),
+            origin=origin,
+            outcome=outcome.model_dump(mode="json"),
+        )
+        await asyncio.to_thread(self._answers.keep, kept)

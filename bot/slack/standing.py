@@ -1,0 +1,94 @@
+"""The replies that already stand, decided again when their readers or the rules change.
+
+A guest joins, a channel is shared or gets another id, the policy or a page's audience narrows: each recorded reply
+there is decided again, and one that may not stand is replaced by a card with only "Open", which asks whoever presses
+it (DESIGN.md, "Access"). What was taken back does not come back by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from bot.access.decisions import Access
+from bot.access.models import Readership
+from bot.errors import DeliveryError
+from bot.library.models import Live, Runbook
+from bot.records.answers import Answers, Kept
+from bot.slack.delivery import GONE, Delivery
+from bot.slack.render import taken_back
+
+log = logging.getLogger(__name__)
+
+
+class Standing:
+    """Keeps what stands within what may stand."""
+
+    def __init__(self, answers: Answers, access: Access, live: Live, delivery: Delivery) -> None:
+        self._answers, self._access, self._live, self._delivery = answers, access, live, delivery
+        self._changes: dict[str, int] = {}
+        self._lock = asyncio.Lock()
+
+    def version(self, channel: str) -> object:
+        """What the readers of a channel depend on: differs after each change that was heard of."""
+        return self._changes.get(channel, 0), self.rules
+
+    @property
+    def rules(self) -> object:
+        """The policy and the pages in force."""
+        return self._access.policy.version, self._live().generation
+
+    def changed(self, channels: Iterable[str]) -> None:
+        """Note that these channels may have other readers now."""
+        for channel in channels:
+            self._changes[channel] = self._changes.get(channel, 0) + 1
+
+    async def moved(self, event: Mapping[str, Any]) -> None:
+        """A channel has another id (`channel_id_changed`): its replies go with it."""
+        await asyncio.to_thread(self._answers.moved, str(event["old_channel_id"]), str(event["new_channel_id"]))
+
+    async def check(self, channels: Iterable[str] | None = None) -> int:
+        """Decide again what stands in these channels, or everywhere; how many replies were taken back."""
+        async with self._lock:
+            standing = await asyncio.to_thread(self._answers.standing, channels)
+            readers: dict[str, Readership] = {}
+            count = 0
+            for kept in standing:
+                if kept.channel not in readers:
+                    place = await self._access.place(kept.channel, fresh=True)
+                    readers[kept.channel] = await self._access.of_place(place, fresh=True)
+                if not self._may_stand(kept, readers[kept.channel]):
+                    count += await self._take_back(kept)
+        return count
+
+    def _may_stand(self, kept: Kept, readers: Readership) -> bool:
+        runbooks = self._live().runbooks
+        for path in {*(target.runbook for target in kept.targets), *_cited(kept)}:
+            page = runbooks.get(path)
+            # a page that is gone can't be opened by anybody; what it was labelled as still holds for its quotes
+            page = page or replace(_NO_PAGE, path=path)
+            if not self._access.decide(readers, page).allowed:
+                return False
+        return True
+
+    async def _take_back(self, kept: Kept) -> bool:
+        try:
+            await self._delivery.update(kept.channel, kept.message, taken_back(kept.id, len(kept.targets)))
+        except DeliveryError as error:
+            if error.error not in GONE:
+                log.error("a reply that may not stand any more could not be replaced: %s (%s)", kept.id, error)
+                return False
+        await asyncio.to_thread(self._answers.replaced, kept.id)
+        log.info("a reply was taken back: %s in %s", kept.id, kept.channel)
+        return True
+
+
+_NO_PAGE = Runbook(path="", title="", text="", version="")
+
+
+def _cited(kept: Kept) -> set[str]:
+    outcome = kept.outcome
+    return {check["citation"]["runbook"] for check in outcome.get("checks", ())} if "checks" in outcome else set()
