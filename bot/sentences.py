@@ -179,3 +179,10 @@ GENERAL = "General"
 def listed(count: int) -> str:
     """What a notification says of the list."""
     return f"{count} runbook{'s' * (count != 1)} that you may open"
+
+# --- redaction ----------------------------------------------------------------------------------------------
+
+RECEIPT = (
+    "Your message held what looks like {kinds}. It was masked before it was searched for, but everybody here can still read the "
+    "message itself: please rotate what was posted, then delete or edit the message. Only you see this note."
+)

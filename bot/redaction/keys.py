@@ -1,0 +1,125 @@
+"""Reading a key: does `DB_PASSWORD_PROD` hold a secret, `password_min_length` or `max_tokens` not?
+
+A key is cut into words; what decides is the last one that says something.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+Tier = Literal["password", "short", "secret", "token", "random"]
+"""How a value has to look under such a key.
+
+`password`: nearly anything; `short` (`pass`, `pw`: other meanings too): no counters; `secret` (an API key, a client secret): no plain
+name; `token`: made up by a machine, eight characters; `random`: the same, sixteen.
+"""
+
+CORE = (
+    "passwords?|passwort|passphrases?|passcode|passwd|passw|passwrd|pass|pwd|pswd|psw|pw|kennwort|contrase(?:ñ|n)a|senha|mdp|motdepasse|"
+    "mot de passe|wachtwoord|parola|has(?:ł|l)o|l(?:ö|o)senord|пapoль|密码|密碼|パスワード|비밀번호|secrets?|tokens?|keys?|keybase|credentials?|creds?|"
+    "auth|authorization|authentication|apikey|session|sessid|sessionid|sess|sid|cookie|signature|sig|jwt|bearer|psk|hmac|otp|cvv2?|cvc|pin|"
+    "mnemonic|requirepass|masterauth|pat|salt|pepper|assertion|connectionstring|connstr"
+)
+
+_PASSWORD = frozenset(
+    "password passwort passphrase passcode passwd passw passwrd pwd pswd psw kennwort contraseña contrasena senha mdp motdepasse "
+    "wachtwoord parola haslo hasło lösenord losenord пapoль 密码 密碼 パスワード 비밀번호 requirepass masterauth userpass userpassword dbpass "
+    "dbpassword storepass keypass smtppass mypass sshpass rootpw bindpw rootpass adminpass userpwd dbpwd pgpassword mnemonic".split()
+)
+_SHORT = frozenset("pass pw".split())
+_SECRET_BEFORE_KEY = frozenset(
+    "api access secret private encryption encrypt crypto signing sign master shared account storage license licence auth ssh hmac "
+    "aes rsa client admin deploy integration app application ingest ingestion write webhook cookie root jwt consumer wrap wrapping "
+    "kek dek unseal recovery sas subscription function host preshared pre service services user publishable restricted live cipher kms des "
+    "primary secondary connection security personal developer rest sdk site fernet session db database decryption "
+    "token identity instrumentation insert insights tracking bearer server management project team org backend".split()
+)
+_SECRET = frozenset(
+    "apikey secretkey accesskey privatekey authkey masterkey signingkey encryptionkey appkey apisecret clientsecret appsecret keybase psk pepper".split()
+)
+_TOKEN = frozenset(
+    "token jwt pat bearer auth authtoken accesstoken refreshtoken idtoken secret credential cred creds credentials tokens secrets passwords keys apikeys".split()
+)
+_RANDOM = frozenset(
+    "sid session sess sessid sessionid phpsessid jsessionid cookie sig signature hmac key salt authorization assertion authentication".split()
+)
+_NEUTRAL = frozenset(
+    "value val text plain plaintext cleartext raw str string data b64 base64 encoded hex prod production live staging stage stg dev test qa uat "
+    "sandbox old new current previous prev next primary secondary backup default temp tmp eu us ap ro rw main master confirm confirmation again "
+    "base a b x y v1 v2 v3 here override field input env int ext internal external readonly replica global shared".split()
+)
+_NOT_BEFORE = frozenset(
+    # `max_tokens`, `cache key`, `primary key`, `routing_key` of a queue (only a random value counts there)
+    "max min num count total cache partition sort foreign unique public idempotency object row hash map dict lookup sharding shard group "
+    "routing message config setting feature flag metric label index pub speculative completion prompt input output context stop pad eos bos "
+    "special next page continuation monkey hot don tur".split()
+)
+_ENDINGS: tuple[tuple[str, Tier], ...] = (
+    ("password", "password"), ("passwd", "password"), ("passphrase", "password"), ("pwd", "password"), ("secret", "secret"),
+    ("apikey", "secret"), ("secretkey", "secret"), ("accesskey", "secret"), ("privatekey", "secret"), ("token", "token"),
+    ("sessid", "random"), ("sessionid", "random"), ("_session", "random"),
+)  # fmt: skip
+_SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zñöłß]+|\d+|[^\x00-\x7f]+")
+
+
+@lru_cache(maxsize=4096)
+def tier_of(key: str) -> Tier | None:
+    """The tier of a key; None where it holds no secret."""
+    words = [word.lower() for word in _SPLIT.findall(key)]
+    while len(words) > 1 and (words[-1] in _NEUTRAL or words[-1].isdigit()):
+        words.pop()
+    if not words:
+        return None
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    joined = before + last
+    if last == "id":
+        joined = words[-2] if len(words) > 1 else ""
+        if joined in {"session", "sess"}:
+            return "random"
+        if joined == "key" and "private" in words:
+            return "random"
+        return "random" if joined == "secret" else None
+    if last in _PASSWORD or joined in _PASSWORD or joined == "motdepasse":
+        return "password"
+    if last in _SHORT:
+        return "password" if before else "short"
+    if last == "secret":
+        return "secret" if before and before not in _NOT_BEFORE else "token"
+    if last in _SECRET or joined in _SECRET:
+        return "secret"
+    if last == "key":
+        if before in _SECRET_BEFORE_KEY:
+            return "secret"
+        return "random" if before in {"routing", "", "data"} else None
+    if last in _TOKEN:
+        return None if before in _NOT_BEFORE else "token"
+    if last in _RANDOM:
+        return None if before in _NOT_BEFORE else "random"
+    for ending, tier in _ENDINGS:  # glued: `adminpassword`, `mysecret`
+        if last.endswith(ending) and len(last) > len(ending):
+            return tier
+    return None
+
+
+def mentions_secret(key: str) -> bool:
+    """True where some word of the key names a secret though the last does not: only a striking value counts there."""
+    words = {word.lower() for word in _SPLIT.findall(key)}
+    return bool(words & (_PASSWORD | _SECRET | {"secret", "token", "pass"}))
+
+
+def kind_of(tier: Tier, key: str) -> str:
+    """The kind that a value under this key is called."""
+    lowered = key.lower()
+    if tier in ("password", "short"):
+        return "password"
+    if any(word in lowered for word in ("sess", "sid", "cookie")):
+        return "session"
+    if "sig" in lowered and "sign" not in lowered or "signature" in lowered:
+        return "signature"
+    if "token" in lowered or "auth" in lowered or "jwt" in lowered or "bearer" in lowered:
+        return "token"
+    if "key" in lowered or "secret" in lowered:
+        return "key"
+    return "password" if "cred" in lowered else "token"

@@ -1,0 +1,351 @@
+"""Text in, clean text out: every rule looks at the normalised view, the longest span wins, each value has one placeholder."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+import re2
+
+from bot.errors import ConfigurationError, RedactionError
+from bot.redaction import assignments, personal, prose, structures, urls
+from bot.redaction.kinds import KINDS
+from bot.redaction.rules import Hit, Rule, Text, compile_
+from bot.redaction.tokens import FORMATS
+from bot.redaction.view import View, normalise, without_breaks, without_marks
+from bot.settings import Settings
+
+RULES: tuple[Rule, ...] = (urls.URLS, assignments.ASSIGNMENTS, *structures.RULES, *prose.RULES, *personal.RULES)
+"""Every own rule, secrets before personal data."""
+
+_PLACEHOLDER = re.compile(r"‹([a-z][a-z\-]*)-(\d{1,6})›")
+_PERSONAL = frozenset(name for name, kind in KINDS.items() if not kind.secret)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """[start, end) of the given text was replaced by `placeholder`."""
+
+    start: int
+    end: int
+    kind: str
+    rule: str
+    placeholder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """Clean text, and what was found in the text as it was given."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds found, each once, in order."""
+        return tuple(dict.fromkeys(span.kind for span in self.spans))
+
+
+@dataclass
+class Numbering:
+    """The placeholders of one request: pass one object for all its texts, and equal values look equal."""
+
+    placeholders: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
+    """Secret values that can be told by themselves, with their kind: found again wherever they stand in the request."""
+
+    def of(self, value: str, kind: str) -> str:
+        """The placeholder of a value."""
+        key = unquote(value).strip()
+        if key not in self.placeholders:
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+            self.placeholders[key] = f"‹{kind}-{self.counts[kind]}›"
+        return self.placeholders[key]
+
+    def reserve(self, text: str) -> None:
+        """Leave out the numbers that stand in an already clean text."""
+        for found in _PLACEHOLDER.finditer(text):
+            self.counts[found[1]] = max(self.counts.get(found[1], 0), int(found[2]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A span of the given text before it has a placeholder."""
+
+    start: int
+    end: int
+    kind: str
+    rule: str
+    value: str
+
+
+class _Clock:
+    """The time that redaction may take; rules and their finds ask it."""
+
+    def __init__(self, budget: float) -> None:
+        self._end = time.monotonic() + budget
+
+    def check(self) -> None:
+        if time.monotonic() > self._end:
+            raise RedactionError("redaction took longer than its time budget")
+
+
+class Redactor:
+    """Finds and masks secrets and personal data. Built once; safe to use from several threads."""
+
+    def __init__(
+        self,
+        *,
+        off: Iterable[str] = (),
+        on: Iterable[str] = (),
+        allow: Iterable[str] = (),
+        patterns: Iterable[tuple[str, Any]] = (),
+        max_chars: int = 40_000,
+        budget_ms: int = 2_000,
+    ) -> None:
+        """`off` and `on` name kinds or rules; `patterns` are (kind, compiled) of the team's own."""
+        self._off = frozenset(off) | {name for name, kind in KINDS.items() if not kind.on and name not in set(on)}
+        self._allow = tuple(allow)
+        self._patterns = tuple(patterns)
+        self._max_chars, self._budget = max_chars, budget_ms / 1000
+        self._rules = tuple(rule for rule in RULES if rule.name not in self._off)
+        self._formats = tuple(format_ for format_ in FORMATS if not {format_.kind, format_.name} & self._off)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Redactor:
+        """The redactor that the settings describe.
+
+        Raises ConfigurationError for an unknown kind, and for a bad pattern with its line.
+        """
+        known = set(KINDS) | {rule.name for rule in RULES} | {format_.name for format_ in FORMATS}
+        for variable, names in (("REDACT_OFF", settings.redact_off), ("REDACT_ON", settings.redact_on)):
+            if unknown := sorted(set(names) - known):
+                raise ConfigurationError(
+                    f"{variable} names {', '.join(unknown)}, which is no kind", fix=f"one of {', '.join(KINDS)}"
+                )
+        return cls(
+            off=settings.redact_off,
+            on=settings.redact_on,
+            allow=settings.redact_allow,
+            patterns=read_patterns(settings.redact_patterns) if settings.redact_patterns else (),
+            max_chars=settings.redact_max_chars,
+            budget_ms=settings.redact_budget_ms,
+        )
+
+    def redact(self, text: str, *, numbering: Numbering | None = None) -> Clean:
+        """Clean text; what is longer than the cap is cut off, and the text says so.
+
+        Raises RedactionError when anything fails or the time budget is exceeded: nothing may be used then.
+        """
+        kept = text if len(text) <= self._max_chars else _cut(text, self._max_chars)
+        clean = self._guarded(kept, numbering or Numbering(), self._budget, lines=False)
+        if len(kept) < len(text):
+            clean = Clean(f"{clean.text} [… {len(text) - len(kept)} more characters were cut off here]", clean.spans)
+        return clean
+
+    def clean_page(self, text: str) -> str:
+        """A runbook's text, clean, with as many lines as before. Raises RedactionError."""
+        return self._page(text).text
+
+    def page_findings(self, text: str) -> list[tuple[int, str]]:
+        """(line, kind) of everything that `clean_page` masks; lines count from 1. Raises RedactionError."""
+        return [(text.count("\n", 0, span.start) + 1, span.kind) for span in self._page(text).spans]
+
+    def _page(self, text: str) -> Clean:
+        return self._guarded(text, Numbering(), self._budget * max(1, len(text) / self._max_chars), lines=True)
+
+    def _guarded(self, text: str, numbering: Numbering, budget: float, *, lines: bool) -> Clean:
+        try:
+            return self._clean(text, numbering, _Clock(budget), lines=lines)
+        except RedactionError:
+            raise
+        except Exception as error:  # closed, not open; the message may hold the text, so only its type is told
+            raise RedactionError(f"redaction failed: {type(error).__name__}") from None
+
+    def _clean(self, text: str, numbering: Numbering, clock: _Clock, *, lines: bool) -> Clean:
+        numbering.reserve(text)
+        found = _disjoint(self._find(text, clock))
+        found = _disjoint([*found, *self._again(text, found, numbering, clock)])
+        pieces: list[str] = []
+        spans: list[Span] = []
+        position = 0
+        for one in found:
+            placeholder = numbering.of(one.value, one.kind)
+            spans.append(Span(one.start, one.end, one.kind, one.rule, placeholder))
+            pieces += text[position : one.start], placeholder
+            if lines:
+                pieces.append("\n" * text.count("\n", one.start, one.end))
+            position = one.end
+        return Clean("".join((*pieces, text[position:])), tuple(spans))
+
+    def _find(self, text: str, clock: _Clock) -> list[_Found]:
+        view = normalise(text)
+        source = Text(view.text)
+        placeholders = [found.span() for found in _PLACEHOLDER.finditer(view.text)]
+        secrets: list[_Found] = []
+        people: list[_Found] = []
+        for name, hit in self._hits(source, clock):
+            value = view.text[hit.start : hit.end]
+            if (
+                hit.end <= hit.start
+                or self._is_allowed(value)
+                or any(a < hit.end and hit.start < b for a, b in placeholders)
+            ):
+                continue
+            one = _Found(*view.raw_span(hit.start, hit.end), hit.kind, name, value)
+            (people if hit.kind in _PERSONAL else secrets).append(one)
+        secrets += self._hidden_tokens(view, secrets, clock)
+        # an e-mail rule would eat the host of `user:password@host`: personal data gives way
+        secrets = _disjoint(secrets)
+        return secrets + [one for one in people if not any(s.start < one.end and one.start < s.end for s in secrets)]
+
+    def _hits(self, text: Text, clock: _Clock) -> Iterator[tuple[str, Hit]]:
+        for format_ in self._formats:
+            if any(word in text.text for word in format_.words):
+                clock.check()
+                for found in format_.pattern.finditer(text.text):
+                    start, end = _last_group(found)
+                    yield format_.name, Hit(start, end, format_.kind)
+        for rule in self._rules:
+            if text.has(rule.words):
+                clock.check()
+                for hit in rule.find(text):
+                    clock.check()
+                    if hit.kind not in self._off:
+                        yield rule.name, hit
+        for kind, pattern in self._patterns:
+            clock.check()
+            for found in pattern.finditer(text.text):
+                yield f"pattern:{kind}", Hit(*_last_group(found), kind)
+
+    def _hidden_tokens(self, view: View, secrets: list[_Found], clock: _Clock) -> Iterator[_Found]:
+        """Vendors' tokens with marks of formatting, or a line break, in the middle."""
+        for flattened, bound in ((without_marks(view.text), True), (without_breaks(view.text), False)):
+            if not flattened.edits:
+                continue
+            for format_ in self._formats:
+                if not any(len(word) > 2 and word in flattened.text for word in format_.words):
+                    continue
+                clock.check()
+                for found in (format_.pattern if bound else format_.unbound).finditer(flattened.text):
+                    span = _last_group(found)
+                    raw = view.raw_span(*flattened.raw_span(*span))
+                    if bound or not any(s.start < raw[1] and raw[0] < s.end for s in secrets):
+                        yield _Found(*raw, format_.kind, format_.name, flattened.text[slice(*span)])
+
+    def _again(self, text: str, found: list[_Found], numbering: Numbering, clock: _Clock) -> Iterator[_Found]:
+        """The same secrets elsewhere: in the other half of a link, in a later text of the request, escaped."""
+        for one in found:
+            if _is_telling(one.value):
+                numbering.known.setdefault(one.value, one.kind)
+        for value, kind in numbering.known.items():
+            clock.check()
+            for form in dict.fromkeys(
+                (value, html.escape(value), html.escape(value, quote=False), quote(value, safe=""), quote(value))
+            ):
+                start = text.find(form)
+                while start >= 0:
+                    end = start + len(form)
+                    if not (_is_word(text[start - 1 : start]) and _is_word(form[0])) and not (
+                        _is_word(text[end : end + 1]) and _is_word(form[-1])
+                    ):
+                        yield _Found(start, end, kind, "known", value)
+                    start = text.find(form, end)
+
+    def _is_allowed(self, value: str) -> bool:
+        return any(
+            value == allowed or (allowed.startswith("@") and value.lower().endswith(allowed.lower()))
+            for allowed in self._allow
+        )
+
+    @cached_property
+    def rule_names(self) -> tuple[str, ...]:
+        """The names of everything that looks, for `--explain`."""
+        return tuple(format_.name for format_ in self._formats) + tuple(rule.name for rule in self._rules)
+
+
+def read_patterns(path: Path) -> list[tuple[str, Any]]:
+    """The team's own patterns: one a line, a kind and then the expression; `#` begins a comment.
+
+    The last group of an expression is what is masked; without a group, all of it. Raises ConfigurationError with the line.
+    """
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"the patterns can't be read: {type(error).__name__}",
+            where=path,
+            fix="REDACT_PATTERNS names a UTF-8 text file",
+        ) from None
+    patterns = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        kind, _, expression = line.strip().partition(" ")
+        if not re.fullmatch(r"[a-z][a-z\-]*", kind) or not expression.strip():
+            raise ConfigurationError(
+                "not a kind and a pattern", where=path, line=number, fix="write `employee-id  EMP-[0-9]{6}`"
+            )
+        try:
+            compiled = compile_(expression.strip())
+        except re2.error as error:
+            reason = error.args[0] if error.args else ""
+            reason = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
+            raise ConfigurationError(
+                f"the pattern can't be used: {reason}",
+                where=path,
+                line=number,
+                fix="syntax of RE2: no look-around, no back reference",
+            ) from None
+        if compiled.search(""):
+            raise ConfigurationError(
+                "the pattern matches nothing at all", where=path, line=number, fix="it must need at least one character"
+            )
+        patterns.append((kind, compiled))
+    return patterns
+
+
+def _last_group(found: Any) -> tuple[int, int]:
+    """The span of the last group that took part, or of the whole match."""
+    for group in range(len(found.groups()), 0, -1):
+        if found.start(group) >= 0:
+            return found.span(group)  # type: ignore[no-any-return]
+    return found.span()  # type: ignore[no-any-return]
+
+
+def _disjoint(found: Iterable[_Found]) -> list[_Found]:
+    """Spans that overlap become one, called what the longest of them is."""
+    merged: list[_Found] = []
+    for one in sorted(found, key=lambda f: (f.start, -f.end)):
+        if merged and one.start < merged[-1].end:
+            last = merged[-1]
+            longest = one if one.end - one.start > last.end - last.start else last
+            if one.end > last.end:
+                merged[-1] = _Found(last.start, one.end, longest.kind, longest.rule, longest.value)
+        else:
+            merged.append(one)
+    return merged
+
+
+def _is_telling(value: str) -> bool:
+    """Whether a value is so much its own that every other place it stands in is the secret too."""
+    return len(value) >= 12 or (len(value) >= 6 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value))
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _cut(text: str, limit: int) -> str:
+    """The first `limit` characters, less what would be half a word: half a secret has no form any more."""
+    head = text[:limit]
+    last = max(head.rfind(" ", limit - 2000), head.rfind("\n", limit - 2000))
+    return head[:last] if last > 0 else head

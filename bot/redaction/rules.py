@@ -1,0 +1,76 @@
+"""What a rule is: a small entry with a name, why it exists, an example, and a function that finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import re2
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """[start, end) of the view holds something of this kind."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One way in which secrets or personal data stand in text."""
+
+    name: str
+    why: str
+    example: str
+    """A text that the rule finds something in; not a real secret."""
+    find: Callable[[Text], Iterable[Hit]]
+    words: tuple[str, ...] = ()
+    """Lower-case; the rule is skipped where none of them is in the text. Empty: it always runs."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text that rules look at."""
+
+    text: str
+
+    @cached_property
+    def lower(self) -> str:
+        """In lower case, for the words that rules wait for; its offsets are not those of `text`."""
+        return self.text.lower()
+
+    def has(self, words: tuple[str, ...]) -> bool:
+        """True where one of these words is in the text, or none is asked for."""
+        return not words or any(word in self.lower for word in words)
+
+
+@lru_cache(maxsize=1)
+def _options() -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 64 << 20
+    return options
+
+
+def compile_(pattern: str) -> Any:
+    """A pattern of the linear-time engine. Raises re2.error for what it can't take."""
+    return re2.compile(pattern, _options())
+
+
+def matching(
+    pattern: str, kind: str, group: int = 1, accept: Callable[[str], bool] = bool
+) -> Callable[[Text], Iterator[Hit]]:
+    """A finder: every match of `pattern` whose `group` is accepted."""
+    compiled = compile_(pattern)
+
+    def find(text: Text) -> Iterator[Hit]:
+        for found in compiled.finditer(text.text):
+            start, end = found.span(group)
+            if start >= 0 and end > start and accept(found[group]):
+                yield Hit(start, end, kind)
+
+    return find

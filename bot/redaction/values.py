@@ -1,0 +1,231 @@
+"""Judging a value: is this a secret that somebody wrote down, or a placeholder, a reference, a status, a name?
+
+Everything here looks at one short value; the patterns are anchored and bounded by its length.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_VALUE = 4096
+"""Characters of one value that are looked at."""
+
+_NOT_A_VALUE = frozenset(
+    """
+    yes no on off true false null none nil undefined void empty blank missing required optional needed mandatory
+    expired expires invalid valid wrong incorrect correct bad good ok okay failed failure fail failing passed success
+    successful succeeded error denied rejected refused accepted unauthorized forbidden unknown unset set notset default
+    defaults enabled disabled enable disable active inactive pending present absent found notfound changed unchanged
+    reset rotated rotate rotation revoked hidden masked redacted filtered removed omitted encrypted decrypted hashed
+    protected plain plaintext cleartext stored loaded loading reload refreshed refresh renewed created deleted updated
+    issued generated provided supplied given sent received authentication authorization validation verification
+    verified unverified mismatch match matches matched mandatory prompt interactive stdin file env environment vault
+    string str text bytes byte int integer number bool boolean object array list dict map any char varchar optional
+    secretstr var let const function func def return await async new self this not and the for from with
+    bearer basic digest token tokens password passwords passwd secret secrets key keys credential credentials auth
+    opaque standard simple strong weak medium custom internal external local remote static dynamic automatic auto
+    manual managed inherit inherited trust peer ident ldap saml oauth oauth2 oidc kerberos gssapi sso mfa totp otp
+    md5 sha1 sha256 sha512 sha-1 sha-256 sha-512 bcrypt scrypt argon2 argon2i argon2id pbkdf2 hmac aes aes256 aes128
+    rsa rsa2048 rsa4096 ecdsa ed25519 hs256 rs256 es256 jwt jwt2 base64 base32 base58 utf8 utf-8 hex ascii plain
+    scram-sha-256 scram-sha-512 scram-sha-1 caching_sha2_password mysql_native_password sha256_password aes-256-gcm
+    aes-256-cbc x509 pkcs8 pkcs12 spnego ntlm v1 v2 v3 tbd todo n/a na nan inf ago bytes
+    """.split()
+)
+_DOC_WORDS = frozenset(
+    """
+    your my our the a an some any new old current this that here there value string placeholder example sample dummy
+    fake mock changeme change me replace replaceme with insert enter put set fill in goes redacted hidden masked
+    password passwd pass pwd passphrase secret token key api apikey access auth client app service user username admin
+    db database root private public id login credential credentials account bearer jwt github gitlab slack aws
+    openai todo tbd foo bar baz qux xxx xxxx xxxxx real actual generated from vault to be it is real valid
+    """.split()
+)
+_MASK = frozenset("*•xX#.-_?…●█·—")
+_REFERENCE_PREFIXES = (
+    "vault:", "op://", "ssm:", "ssm://", "arn:", "env:", "file:", "file://", "secretref:", "secretsmanager:", "awskms:",
+    "gcpkms:", "sops:", "ENC[", "ENC(", "AQICAHENC", "!vault", "!secret", "!Ref", "!GetAtt", "!Sub", "@Microsoft.KeyVault",
+    "keyvault:", "kms:", "doppler:", "bitwarden:", "keychain:", "projects/", "configmap:", "ref+", "{{", "{%", "<%", "${", "$(",
+    "%(", "#{", "@{", "‹", "https://", "http://", "s3://", "gs://", "self.", "this.", "process.env", "os.environ",
+    "spec.", "data.", "var.", "local.", "module.", "secrets.", "env.", "inputs.", "steps.", "vars.", "github.", ".Values",
+)  # fmt: skip
+
+_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*?])(?::?-[^}]*)?|\$\{.*|%[A-Z_]+%|![A-Z_]+!|\$env:\w+|\$\$\w+")
+_FORMAT = re.compile(r"%[-+0-9.]*[a-zA-Z]|%\(\w+\)s|\{\w*(?:[:!.]\w*)*\}|:[a-z_]\w*|@[a-zA-Z_]\w*|\?+|\\[a-z]")
+_BRACKETED = re.compile(r"[\[(<{]+[ ]?[A-Za-z_*.\-][\w .\-:/|,'\"*@]*[\])>}]*")
+_MASKED_PART = re.compile(r"[*•●█]{3,}|…|\.{3,}|(?i:x{5,})")
+_WORDS = re.compile(r"[^\W\d_]+|\d+")
+_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+\-]+[/\\]*)+|(?:[\w.\-]+/){2,}[\w.\-]*")
+_DOTTED = re.compile(r"[A-Za-z_][A-Za-z_]*\d?(?:(?:\.|->|::)[A-Za-z_][A-Za-z_]*\d?)+(?:[(\[].*)?")
+_CALL = re.compile(r"[A-Za-z_][\w.:]*(?:\(.*|\[[\"'\w].*)")
+_SCREAMING = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_MEASURE = re.compile(
+    r"(?i)[<>=~+-]*\d+(?:[.,]\d+)*(?:-\d+)?(?:\s?(?:ns|us|µs|ms|s|sec|secs|m|min|h|hr|d|days?|%|x|b|kb?|mb?|gb?|tb?|[kmgt]i?b?|bytes?|chars?))?"
+)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d\d?:\d\d(?::\d\d.*)?|\d\d?/\w{2,3}/\d{4}.*")
+_UUID = re.compile(r"(?i)\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?")
+_HEX = re.compile(r"(?i)(?:0x)?[0-9a-f]+")
+_ADDRESS = re.compile(r"\[?(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:]*::?[0-9a-fA-F:]+)\]?(?::\d+|/\d+)?")
+_HOST = re.compile(
+    r"(?i)[a-z0-9](?:[a-z0-9\-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9\-]*[a-z0-9])?)+(?::\d+)?(?:/[\w/.\-]*)?"
+)
+_VERSION = re.compile(r"(?i)v?\d+(?:\.\d+)+(?:[-+.~]?[\w.]+)*")
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_./:][a-z0-9]+)*")
+_CAMEL = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+)+\d?")
+_WORDS_AND_DIGITS = re.compile(r"[a-z]{3,}(?:[-_.][a-z]{3,})*[-_.]\d{3,}")
+_STOP = frozenset(
+    "is are was be been the a an of for to at in on not must should can could with and or has have it its by least "
+    "as from this that when please no your failed missing required invalid expired user using".split()
+)
+
+
+def is_placeholder(value: str) -> bool:
+    """True for what stands where a secret would: `${X}`, `<password>`, `****`, `your-token-here`, empty."""
+    text = value.strip(" \t\"'`,;")
+    if not text or len(text) > MAX_VALUE:
+        return not text
+    if text.startswith(_REFERENCE_PREFIXES) or set(text) <= _MASK or _MASKED_PART.search(text[:200]):
+        return True
+    if _VARIABLE.fullmatch(text):
+        # `$ecret99` is a password, `$TOKEN` and `$token` are variables
+        return not (text[1:].isalnum() and any(c.isdigit() for c in text[2:]) and text[1:2].islower())
+    if _FORMAT.fullmatch(text) or (text[0] in "[(<{" and _BRACKETED.fullmatch(text)):
+        return True
+    words = [word.lower() for word in _WORDS.findall(text)]
+    return (
+        bool(words)
+        and all(word in _DOC_WORDS for word in words if not word.isdigit())
+        and not re.search(r"\d{2}|[!@#$%^&+=]", text)
+    )
+
+
+def is_reference(value: str) -> bool:
+    """True for code, a path or the name of a variable that leads to the secret."""
+    if _PATH.fullmatch(value):
+        return not any(is_random(part, 20) for part in re.split(r"[/\\]", value))
+    return bool(
+        _DOTTED.fullmatch(value)
+        or _SCREAMING.fullmatch(value)
+        or (_CALL.fullmatch(value) and value[-1] in "()[]{}\"',;")
+    )
+
+
+def is_status(value: str) -> bool:
+    """True for a word that says something about a secret, a number with a unit, a moment, an algorithm."""
+    text = value.strip(" .,;:!?()[]{}\"'").lower()
+    return (
+        text in _NOT_A_VALUE
+        or bool(_MEASURE.fullmatch(text) and len(re.sub(r"\D", "", text)) < 4)
+        or bool(_MOMENT.fullmatch(text))
+    )
+
+
+def is_sentence(value: str) -> bool:
+    """True for words about something; a passphrase of plain words is not one."""
+    words = value.lower().split()
+    return len(words) > 1 and (
+        bool(_STOP & set(words)) or len(words) > 12 or any(word.strip(".,") in _NOT_A_VALUE for word in words)
+    )
+
+
+def is_name(value: str) -> bool:
+    """True for the lower-case name of a resource: `orders-db-credentials`, `default-token-x7k2p`, `checkout/orders-db`."""
+    return (
+        bool(_NAME.fullmatch(value))
+        and not _WORDS_AND_DIGITS.fullmatch(value)
+        and (any(c in value for c in "-_./:") or not any(c.isdigit() for c in value))
+    )
+
+
+def is_word_with_digits(value: str) -> bool:
+    """True for the people's kind of password: `falcon-ember-814`, `willow_4148`."""
+    return bool(_WORDS_AND_DIGITS.fullmatch(value))
+
+
+def is_uuid(value: str) -> bool:
+    """True for a UUID."""
+    return bool(_UUID.fullmatch(value))
+
+
+def is_hex(value: str) -> bool:
+    """True for hexadecimal digits alone."""
+    return bool(_HEX.fullmatch(value))
+
+
+def is_place(value: str) -> bool:
+    """True for a host, an IP address, a version."""
+    return bool(
+        _ADDRESS.fullmatch(value) or _VERSION.fullmatch(value) or _HOST.fullmatch(value) and not _looks_made_up(value)
+    )
+
+
+def _looks_made_up(value: str) -> bool:
+    return any(is_random(part, 16) for part in value.split("."))
+
+
+def is_random(value: str, length: int = 8) -> bool:
+    """True for what a machine made up: at least `length` characters with letters and digits mixed."""
+    if len(value) < length:
+        return False
+    upper, lower, digit = (any(map(test, value)) for test in (str.isupper, str.islower, str.isdigit))
+    if not digit or not (upper or lower):
+        # letters alone: only long ones of both cases that are no CamelCase
+        return (
+            len(value) >= max(length, 20)
+            and upper
+            and lower
+            and value.isalnum()
+            and not _CAMEL.fullmatch(value)
+            and _changes(value) > len(value) / 4
+        )
+    if upper and lower:
+        return not (_CAMEL.fullmatch(value) or is_moment(value))
+    if is_hex(value):
+        return len(value) >= max(length, 12)
+    joints = sum(c in "-_./: " for c in value)
+    symbols = sum(not c.isalnum() and c not in "-_./: " for c in value)
+    if symbols and len(value) >= 6:
+        return True
+    if joints:
+        longest = max(re.split(r"[-_./: ]", value), key=len)
+        return len(longest) >= 16 and is_random(longest, 16)
+    digits = sum(c.isdigit() for c in value)
+    return digits >= 2 and (len(value) >= 12 or _changes(value) >= 3)
+
+
+def is_moment(value: str) -> bool:
+    """True for a date or a time."""
+    return bool(_MOMENT.fullmatch(value))
+
+
+def _changes(value: str) -> int:
+    """How often the class of character changes."""
+    kinds = [0 if c.isdigit() else 1 if c.islower() else 2 if c.isupper() else 3 for c in value]
+    return sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))
+
+
+def is_password_like(value: str) -> bool:
+    """True for what can only be a password where one is spoken of: letters with digits or with symbols, no name or place."""
+    if (
+        not 5 <= len(value) <= 200
+        or is_place(value)
+        or is_uuid(value)
+        or is_status(value)
+        or is_reference(value)
+        or is_moment(value)
+    ):
+        return False
+    if is_word_with_digits(value):
+        return True
+    letters, digits = any(c.isalpha() for c in value), sum(c.isdigit() for c in value)
+    symbols = any(c in "!@#$%^&*+=?~|" for c in value)
+    if not letters or is_name(value):
+        return False
+    if not digits:
+        inner = value.rstrip("!?.,:;)")
+        return (
+            symbols and len(inner) >= 6 and any(c in "!@#$%^*+=?~" for c in inner) and any(c.isupper() for c in inner)
+        )
+    if symbols:
+        return True
+    mixed = any(c.isupper() for c in value) and any(c.islower() for c in value)
+    return mixed or (len(value) >= 6 and value.isalnum())
