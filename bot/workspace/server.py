@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import ip_address
 from types import TracebackType
 from typing import Any, Self
@@ -26,9 +26,11 @@ from aiohttp import web
 
 from bot.errors import ConfigurationError, WorkspaceRefusal
 from bot.workspace.acts import Acts
+from bot.workspace.alerts import ready_alert
 from bot.workspace.delivery import Outbox, SignedPosts, SocketMode
 from bot.workspace.interactions import Interactions
 from bot.workspace.limits import elements_of
+from bot.workspace.page import Page
 from bot.workspace.seed import WorldMembership, seed_world
 from bot.workspace.webapi import Call, Fault, WebApi
 from bot.workspace.world import BOT_USER, Change, Channel, Group, Seen, User, World
@@ -38,11 +40,15 @@ RETRY_DELAYS = (0.0, 60.0, 300.0)
 """Slack's three further deliveries of an event that is not acknowledged: at once, after one minute, after five."""
 
 
+Why = Callable[[Json], Sequence[str] | Awaitable[Sequence[str]]]
+
+
 class Workspace:
     """The server, and everything that can be done in it.
 
     `post_to` is the URL of the app's HTTP mode: with it events, commands and clicks go there as signed posts instead
-    of over Socket Mode. `retry_delays` and `ack_timeout` are seconds. Binds loopback only.
+    of over Socket Mode. `retry_delays` and `ack_timeout` are seconds. `why` tells the reasons behind one of the bot's
+    messages (as Slack has it, with `channel`), for the side panel of the page. Binds loopback only.
     """
 
     def __init__(
@@ -54,6 +60,7 @@ class Workspace:
         post_to: str | None = None,
         ack_timeout: float = 3.0,
         retry_delays: Sequence[float] = RETRY_DELAYS,
+        why: Why | None = None,
     ) -> None:
         if not ip_address(host).is_loopback:
             raise ConfigurationError("the local workspace listens on this machine only", fix="use 127.0.0.1")
@@ -69,6 +76,8 @@ class Workspace:
         self._later = 0.0
         self.interactions = Interactions(self.acts, lambda: self.address, lambda: time.monotonic() + self._later)
         self.web_api = WebApi(self)
+        self.why = why
+        self.page = Page(self)
         self._stir = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self.world.listeners.append(self._changed)
@@ -94,6 +103,7 @@ class Workspace:
                 web.route("*", "/api/{method}", self.web_api.handle),
                 web.get("/link/", self.socket_mode.handle),
                 web.post("/response/{key}", self._respond),
+                *self.page.routes(),
             ]
         )
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
@@ -110,6 +120,7 @@ class Workspace:
         """Close every connection and end."""
         await self.outbox.stop()
         await self.socket_mode.drop()
+        await self.page.close()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -124,9 +135,7 @@ class Workspace:
         await self.stop()
 
     @web.middleware
-    async def _guard(
-        self, request: web.Request, handler: Callable[[web.Request], Any]
-    ) -> web.StreamResponse:  # pragma: no branch
+    async def _guard(self, request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
         """Refuse whatever a foreign web page could bring a browser to send: by name (DNS rebinding) or by origin."""
         origin = request.headers.get("Origin")
         foreign = origin is not None and not self._own(urlsplit(origin).netloc)
@@ -186,11 +195,12 @@ class Workspace:
         """A person posts; the `ts`."""
         return str(self.acts.post(self.world.user(user), self.world.channel(channel), text, thread)["ts"])
 
-    def post_alert(self, event: Json, channel: str = "incidents", *, thread: str | None = None) -> str:
-        """An alert bot posts a message event of the shape that Slack delivers; the `ts`.
+    def post_alert(self, alert: Json | str, channel: str = "incidents", *, thread: str | None = None) -> str:
+        """An alert bot posts: a ready alert by its id, or a message event as Slack delivers it; the `ts`.
 
         `ts`, `event_ts`, `channel` and `channel_type` of the event are replaced by true ones.
         """
+        event = ready_alert(alert).event if isinstance(alert, str) else alert
         message = {k: v for k, v in event.items() if k not in ("ts", "event_ts", "channel", "channel_type")}
         return str(self.acts.put(self.world.channel(channel), message, thread)["ts"])
 
