@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -16,3 +23,59 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the folder shared/ is not beside this checkout")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A PostgreSQL of the tests' own, on a free loopback port; where there are no binaries its tests are skipped."""
+    config = shutil.which("pg_config")
+    binaries = config and Path(subprocess.check_output([config, "--bindir"], text=True).strip())
+    if not binaries or not (binaries / "initdb").exists():
+        pytest.skip("there is no PostgreSQL server on this machine")
+    # PostgreSQL refuses to run as root.
+    user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    folder = Path(tempfile.mkdtemp(prefix="runbook-bot-pg-"))
+    if user:
+        shutil.chown(folder, "postgres")
+
+    def run(*command: str) -> None:
+        subprocess.run([*user, *command], check=True, cwd=folder, capture_output=True)
+
+    port, data = free_port(), str(folder / "data")
+    run(str(binaries / "initdb"), "-D", data, "-U", "bot", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100"
+    run(str(binaries / "pg_ctl"), "-D", data, "-w", "-o", options, "-l", str(folder / "log"), "start")
+    try:
+        yield f"postgresql://bot@127.0.0.1:{port}"
+    finally:
+        run(str(binaries / "pg_ctl"), "-D", data, "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> str:
+    """The URL of an empty PostgreSQL database."""
+    import pg8000.dbapi
+
+    name = f"test_{uuid4().hex[:12]}"
+    port = int(postgres_server.rpartition(":")[2])
+    connection = pg8000.dbapi.connect("bot", host="127.0.0.1", port=port, database="postgres")
+    connection.autocommit = True
+    connection.cursor().execute(f"CREATE DATABASE {name}")
+    connection.close()
+    return f"{postgres_server}/{name}"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty records database of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'records.db'}"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

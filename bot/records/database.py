@@ -108,16 +108,16 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _name_failure(context: ExceptionContext) -> None:
+def _name_failure(context: ExceptionContext) -> Exception | None:
     """Give the driver's failure our name. pg8000 has one class for all that the server says: the code tells."""
     if context.is_pre_ping:
-        return  # the pool handles these itself: it connects again
+        return None  # the pool handles these itself: it connects again
     original = context.original_exception
     said = original.args[0] if original.args else None
     code = str(said.get("C", "")) if isinstance(said, dict) else ""
     if code.startswith("23"):
-        context.chained_exception = IntegrityError(context.statement, None, original)
-    elif code.startswith(("08", "25", "28", "3D", "40", "53", "55", "57", "58", "XX")) or (
+        return IntegrityError(context.statement, None, original)
+    if code.startswith(("08", "25", "28", "3D", "40", "53", "55", "57", "58", "XX")) or (
         not code
         and (
             isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError)
@@ -126,4 +126,5 @@ def _name_failure(context: ExceptionContext) -> None:
         )
     ):
         what = said.get("M", "") if isinstance(said, dict) else original
-        context.chained_exception = RecordsUnavailable(f"the records database is unavailable: {what}")
+        return RecordsUnavailable(f"the records database is unavailable: {what}")
+    return None
