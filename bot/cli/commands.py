@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 import bot.cli.access  # noqa: F401
+import bot.cli.index  # noqa: F401
 import bot.cli.library  # noqa: F401
 import bot.cli.text  # noqa: F401
