@@ -152,7 +152,7 @@ class Acts:
 
     def react(self, user: User, channel: Channel, ts: str, name: str, *, remove: bool = False) -> None:
         """Put a reaction on a message, or take it off."""
-        if not self.world.can_read(user, channel):
+        if user.id not in channel.members:
             raise WorkspaceRefusal("not_in_channel")
         message = self.world.message(channel, ts)
         reactions = {one["name"]: list(one["users"]) for one in message.get("reactions", ())}

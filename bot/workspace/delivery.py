@@ -211,6 +211,8 @@ class Outbox:
 
     def __init__(self, carrier: Carrier, retry_delays: Sequence[float]) -> None:
         self.carrier, self.retry_delays = carrier, tuple(retry_delays)
+        self.events: list[Json] = []
+        """Every event payload, oldest first, redeliveries left out."""
         self.given_up: list[Json] = []
         """Events that no attempt brought home."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -220,7 +222,12 @@ class Outbox:
 
     def event(self, payload: Json) -> None:
         """Send an event, and send it again while it is not acknowledged."""
+        self.events.append(payload)
         self.spawn(self._repeat(payload))
+
+    def again(self, payload: Json) -> None:
+        """Send an event a second time though it was acknowledged, as Slack does when the acknowledgement is lost."""
+        self.spawn(self._repeat(payload, attempt=1, reason="timeout"))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside; it ends with the outbox."""
@@ -254,9 +261,8 @@ class Outbox:
             if not self._in_flight:
                 self._idle.set()
 
-    async def _repeat(self, payload: Json) -> None:
-        reason = ""
-        for attempt, delay in enumerate((0.0, *self.retry_delays)):
+    async def _repeat(self, payload: Json, attempt: int = 0, reason: str = "") -> None:
+        for attempt, delay in enumerate((0.0, *self.retry_delays), attempt):  # noqa: B020
             if delay:
                 await asyncio.sleep(delay)
             try:

@@ -55,7 +55,7 @@ class Interactions:
         """A person sends a slash command; what the app acknowledged it with. Raises NotAcknowledged."""
         if user.team != HOME:  # only people of the installing workspace have its commands
             raise WorkspaceRefusal("unknown_command")
-        if not self.world.can_read(user, channel):
+        if user.id not in channel.members:
             raise WorkspaceRefusal("not_in_channel")
         url = self._response_url(user, channel)
         payload = {

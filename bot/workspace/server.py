@@ -46,8 +46,7 @@ Why = Callable[[Json], Sequence[str] | Awaitable[Sequence[str]]]
 class Workspace:
     """The server, and everything that can be done in it.
 
-    `post_to` is the URL of the app's HTTP mode: with it events, commands and clicks go there as signed posts instead
-    of over Socket Mode. `retry_delays` and `ack_timeout` are seconds. `why` tells the reasons behind one of the bot's
+    `retry_delays` and `ack_timeout` are seconds. `why` tells the reasons behind one of the bot's
     messages (as Slack has it, with `channel`), for the side panel of the page. Binds loopback only.
     """
 
@@ -57,7 +56,6 @@ class Workspace:
         *,
         host: str = "127.0.0.1",
         world: World | None = None,
-        post_to: str | None = None,
         ack_timeout: float = 3.0,
         retry_delays: Sequence[float] = RETRY_DELAYS,
         why: Why | None = None,
@@ -70,8 +68,7 @@ class Workspace:
         self.app_token = "xapp-" + secrets.token_hex(16)
         self.signing_secret = secrets.token_hex(16)
         self.socket_mode = SocketMode(ack_timeout)
-        self.posts = SignedPosts(post_to, self.signing_secret, ack_timeout) if post_to else None
-        self.outbox = Outbox(self.posts or self.socket_mode, retry_delays)
+        self.outbox = Outbox(self.socket_mode, retry_delays)
         self.acts = Acts(self.world, self.outbox)
         self._later = 0.0
         self.interactions = Interactions(self.acts, lambda: self.address, lambda: time.monotonic() + self._later)
@@ -184,6 +181,20 @@ class Workspace:
     async def settled(self) -> None:
         """Wait until the app has acknowledged everything that was sent to it."""
         await self.outbox.idle()
+
+    def deliver_to(self, url: str) -> SignedPosts:
+        """HTTP mode: events, commands and clicks go to this URL as signed posts from now on, not over Socket Mode."""
+        posts = SignedPosts(url, self.signing_secret, self.socket_mode.ack_timeout)
+        self.outbox.carrier = posts
+        return posts
+
+    def redeliver(self, kind: str = "message") -> Json:
+        """Send the last event of a type once more, with the same event id; its payload."""
+        for payload in reversed(self.outbox.events):
+            if payload["event"]["type"] == kind:
+                self.outbox.again(payload)
+                return payload
+        raise WorkspaceRefusal("no_such_event")
 
     async def connected(self, sockets: int = 1) -> None:
         """Wait until the app's Socket Mode is there."""

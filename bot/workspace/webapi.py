@@ -10,6 +10,7 @@ import asyncio
 import base64
 import fnmatch
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,9 @@ SCOPES = frozenset(
 )
 """What the app was granted; `conversations.open` (im:write) and `reactions.add` (reactions:write) are not."""
 
+MAX_SOCKETS = 10
+
+_log = logging.getLogger(__name__)
 _KIND_SCOPE = {"channel": "channels", "group": "groups", "mpim": "mpim", "im": "im"}
 _METHODS: dict[str, tuple[str, Method]] = {}
 
@@ -286,6 +290,8 @@ def _api_test(api: WebApi, args: Json) -> Json:
 
 @method("apps.connections.open")
 def _open_connection(api: WebApi, args: Json) -> Json:
+    if api.workspace.socket_mode.connections >= MAX_SOCKETS:
+        raise WorkspaceRefusal("too_many_websockets")
     address = api.workspace.address.replace("http://", "ws://", 1)
     return {"url": f"{address}/link/?ticket={api.workspace.socket_mode.new_ticket()}"}
 
@@ -318,7 +324,7 @@ def _update(api: WebApi, args: Json) -> Json:
     if message.get("bot_id") != BOT_ID:
         raise WorkspaceRefusal("cant_update_message")
     if channel.archived:
-        raise WorkspaceRefusal("is_archived")
+        raise WorkspaceRefusal("is_inactive")
     text, blocks, attachments = checked_content(args)
     if len(text) > 4_000:
         raise WorkspaceRefusal("msg_too_long")
@@ -353,6 +359,9 @@ def _post_ephemeral(api: WebApi, args: Json) -> Json:
     message = api.acts.bot_message(text, blocks, attachments) | {"ts": api.world.next_ts()}
     if args.get("thread_ts"):
         message["thread_ts"] = str(args["thread_ts"])
+        if not channel.messages.get(message["thread_ts"], {}).get("reply_count"):
+            _log.warning("an ephemeral message in a thread without replies: Slack takes it and shows it to nobody")
+            return {"message_ts": message["ts"]}
     api.world.show_alone(user, channel, message)
     return {"message_ts": message["ts"]}
 

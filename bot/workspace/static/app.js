@@ -1,7 +1,7 @@
 // The page: who is looking, at which channel and thread; what comes over the live connection; what is sent back.
 
-import { authorOf, renderMessage } from "./message.js";
-import { avatar, h } from "./dom.js";
+import { avatar, clock, h } from "./dom.js";
+import { renderMessage } from "./message.js";
 import { drawModal } from "./modal.js";
 
 const $ = (id) => document.getElementById(id);
@@ -156,7 +156,7 @@ function drawPlaces() {
       type: "button", class: unread.has(one.id) ? "unread" : "", "aria-current": one.id === at.channel ? "page" : null,
       onclick: () => go(one.id),
     },
-      h("span", { class: "mark", "aria-hidden": "true" }, one.kind === "im" ? avatar("Runbook", true) : MARK[one.kind]),
+      h("span", { class: "mark", "aria-hidden": "true" }, one.kind === "im" ? avatar("Runbook", "own") : MARK[one.kind]),
       h("span", { class: "label" }, one.kind === "im" ? "Runbook" : one.name),
       one.shared ? h("small", { title: "Shared with another company" }, "Acme") : null,
       one.guests && !one.shared ? h("small", { title: "A guest is in it" }, "guest") : null,
@@ -223,10 +223,9 @@ function empty() {
 // One message changed or came: only its own element is drawn anew, so that nothing jumps.
 function redraw(ts, channel, message) {
   if (channel !== at.channel) return;
-  const shown = message && { ...message, alone: state.ephemerals.some((one) => one.ts === ts) };
   const root = message?.thread_ts && message.thread_ts !== ts ? message.thread_ts : ts;
   replace($("messages"), root, roots().find((one) => one.ts === root), false, () => drawMessages());
-  if (at.thread === root || at.single === ts) drawPanel(shown?.ts === ts);
+  if (at.thread === root || at.single === ts) drawPanel(!$("thread").querySelector(`[data-ts="${ts}"]`));
 }
 
 function replace(list, ts, message, inThread, otherwise) {
@@ -250,31 +249,38 @@ function drawPanel(jump = false) {
   const single = at.single && mine().find((one) => one.ts === at.single);
   const root = at.thread && (state.messages[at.channel] ?? []).find((one) => one.ts === at.thread);
   const shown = root ? [root, ...repliesTo(at.thread)] : single ? [single] : [];
+  $("panel").classList.toggle("why-only", !root);
+  $("panel-name").textContent = root ? "Thread" : "Behind the answer";
   $("panel").hidden = !shown.length;
   $("workspace").classList.toggle("with-panel", shown.length > 0);
   if (!shown.length) return;
   const list = $("thread");
-  list.replaceChildren(...shown.map((one) => renderMessage(one, view(true), on)));
+  list.replaceChildren(...(root ? shown : []).map((one) => renderMessage(one, view(true), on)));
   $("reply").hidden = !root || !place()?.joined;
-  if (jump) {
-    const last = [...list.querySelectorAll(".by-bot")].at(-1);
-    if (last && last !== list.firstElementChild) last.scrollIntoView({ block: "start" });
-    else list.scrollTop = 0;
-  }
+  if (jump) list.scrollTop = 0;
+  if (jump) toAnswer(list);
   const answer = shown.filter((one) => one.user === state.bot && (one.ts !== root?.ts || shown.length === 1)).at(-1);
-  if (answer) why(answer);
+  if (answer) why(answer, jump);
   else $("why").hidden = true;
 }
 
+// The newest answer's beginning, as far up as it goes: what was asked may be long.
+function toAnswer(list) {
+  const last = [...list.querySelectorAll(".by-bot")].at(-1);
+  if (last && last !== list.firstElementChild) list.scrollTop = last.offsetTop - 4;
+}
+
 let asked = "";
-async function why(message) {
+async function why(message, jump = false) {
   if (!state.why) return;
   asked = message.ts;
   const answer = await act("why", { channel: at.channel, ts: message.ts });
   if (asked !== message.ts) return;
   const reasons = answer.reasons ?? [];
   $("why").hidden = !reasons.length;
+  $("why-at").textContent = `of ${clock(message.ts)}${message.alone ? ", for you alone" : ""} · only in this stand-in`;
   $("reasons").replaceChildren(...reasons.map((one) => h("li", {}, one)));
+  if (jump) toAnswer($("thread"));
 }
 
 // --- what a person does here ---

@@ -25,9 +25,11 @@ export function clock(ts) {
 
 const COLOURS = ["#2f7d6d", "#a2552b", "#5b5fb0", "#8a3f6b", "#4a7a2c", "#356f9e", "#8a6a1f"];
 
-export function avatar(name, bot = false) {
-  const sum = [...name].reduce((total, letter) => total + letter.codePointAt(0), 0);
-  const picture = h("span", { class: bot ? "avatar bot" : "avatar", "aria-hidden": "true" }, name.slice(0, 1).toUpperCase());
+// `kind`: "own" is the runbook bot, "bot" another app, otherwise a person.
+export function avatar(name, kind = "") {
+  if (kind === "own") return h("img", { class: "avatar", src: "/static/icon.svg", alt: "" });
+  const sum = [...name].reduce((total, letter, index) => total + letter.codePointAt(0) * (index + 3), 0);
+  const picture = h("span", { class: `avatar ${kind}`, "aria-hidden": "true" }, name.slice(0, 1).toUpperCase());
   picture.style.setProperty("--own", COLOURS[sum % COLOURS.length]);
   return picture;
 }

@@ -27,13 +27,13 @@ export function renderMessage(message, view, on) {
     "data-ts": message.ts,
   },
     mine ? h("p", { class: "only" }, "👁 Only visible to you") : null,
-    h("article", { "aria-label": `${author.name}, ${clock(message.ts)}` }, avatar(author.name, author.bot), body),
+    h("article", { "aria-label": `${author.name}, ${clock(message.ts)}` }, avatar(author.name, author.id === view.bot ? "own" : author.bot ? "bot" : ""), body),
     tools(message, author, view, on));
 }
 
-export function authorOf(message, person) {
+function authorOf(message, person) {
   const known = person(message.user);
-  if (known) return { name: known.bot ? known.real_name : known.real_name, bot: known.bot, away: known.away, id: known.id };
+  if (known) return { name: known.real_name, bot: known.bot, away: known.away, id: known.id };
   const name = message.username || message.bot_profile?.name || (message.user === "USLACKBOT" ? "Workspace" : "App");
   return { name, bot: true, away: false, id: message.user || message.bot_id };
 }
