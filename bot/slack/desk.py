@@ -47,6 +47,8 @@ _AT_ONCE = 8
 """Questions that are worked on at the same time."""
 _LOOK_AGAIN = 15.0
 """Seconds between looks at what was left unfinished, and at whether the rules have changed."""
+_LOOK_AT_ALL = 600.0
+"""Seconds between rounds over everything that stands: Slack does not tell of every change (an invitation to share)."""
 _REMEMBERED_KEYS = 2_000
 
 
@@ -141,14 +143,14 @@ class Desk:
             await asyncio.wait(busy)
 
     async def _keep_looking(self) -> None:
-        rules = self.standing.rules
-        await self._looked(self.standing.check())
+        rules: object = None
+        checked = 0.0
         while True:
+            if (now := self.standing.rules) != rules or time.monotonic() - checked > _LOOK_AT_ALL:
+                rules, checked = now, time.monotonic()
+                await self._looked(self.standing.check())
             await asyncio.sleep(_LOOK_AGAIN)
             await self._looked(self._take_up())
-            if (now := self.standing.rules) != rules:
-                rules = now
-                await self._looked(self.standing.check())
 
     async def _looked(self, look: Coroutine[Any, Any, object]) -> None:
         try:

@@ -12,6 +12,7 @@ from typing import Any
 
 _CODE = re.compile(r"```(?:\n?)(.*?)(?:\n?)```|`([^`\n]+)`", re.DOTALL)
 _BRACKETS = re.compile(r"<([^<>\n]*)>")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:\S")
 _EMPHASIS = re.compile(r"(?<![\w*_~`])(?P<mark>\*\*|[*_~])(?=\S)(?P<inner>[^\n]*?\S)(?P=mark)(?![\w*_~`])")
 _RUNBOOK = re.compile(r"(?i)run[-_ ]?books?|play[-_ ]?books?")
 _LABEL_BEFORE = re.compile(r"(?i)(?:run[-_ ]?book|play[-_ ]?book)[-_ ]?(?:url|link)?[*_`\"' ]*[:=|][*_`\"' ]*$")
@@ -73,7 +74,7 @@ def _named(inner: str, before: str) -> str:
         if target.startswith("!date^"):
             return label
         return "@" + (label or target[1:].split("^")[-1]).lstrip("@")
-    return link_words(target, label, before) if ":" in target else inner
+    return link_words(target, label, before) if _SCHEME.match(target) else f"<{inner}>"
 
 
 def rich_text_words(elements: Iterable[Mapping[str, Any]]) -> str:
