@@ -146,6 +146,10 @@ class Outcome(Model):
 
     id: str = Field(default_factory=new_id)
     incident: Incident
+    asked: str = ""
+    """The question's clean text, shortened: for the records, readable only in its place (DESIGN.md, rule 2)."""
+    alert: str = ""
+    """The alert's name, where the question is one."""
     query: str = ""
     matches: tuple[Match, ...] = ()
     notices: tuple[str, ...] = ()
