@@ -160,7 +160,7 @@ def _plain_values(text: str, body_line: int) -> dict[str, Value]:
         key = normal_key(match["key"]) if match else ""
         if not match or key not in _PLAIN_KEYS:
             break
-        value = (match["value"] or "").strip().strip("`")
+        value = re.sub(r"^`([^`]*)`$", r"\1", match["value"] or "")
         values.setdefault(key, Value((value,) if value else (), number))
     return values
 

@@ -160,7 +160,7 @@ def _read_toml(block: list[str]) -> dict[str, Value] | None:
         found = re.search(r"at line (\d+)", str(error))
         raise UnreadablePage(
             f"the front matter is not valid TOML: {re.sub(r' *[(]at .*', '', str(error))}",
-            line=int(found[1]) + 1 if found else 2,
+            line=int(found[1]) + 1 if found else len(block) + 1,
             fix="correct the line, or use YAML between --- lines",
         ) from None
     values = {}

@@ -184,10 +184,10 @@ def read_page(path: str, raw: bytes, *, clean: Clean, catalogue: Catalogue | Non
     if redacted and redacted[0] < facts.body_line:
         facts = _clean_facts(facts, clean)
     blocks = outline(shown, facts.body_line)
-    headings = tuple((b.level, b.title, b.start + 1) for b in blocks if b.kind == "heading" and b.title)
+    headings = tuple((b.level, b.title, b.line + 1) for b in blocks if b.kind == "heading" and b.title)
     return Runbook(
         path=path,
-        title=facts.title or next((title for _, title, _ in headings), "") or title_of_path(path),
+        title=facts.title or _first_title(headings) or title_of_path(path),
         text=shown,
         version=sha256(shown.encode()).hexdigest()[:32],
         body_line=facts.body_line,
@@ -202,6 +202,11 @@ def read_page(path: str, raw: bytes, *, clean: Clean, catalogue: Catalogue | Non
         redacted_lines=redacted,
         source=source,
     )
+
+
+def _first_title(headings: tuple[tuple[int, str, int], ...]) -> str:
+    """The first heading of level one; without one, the first of any level."""
+    return min(headings, key=lambda heading: heading[0] > 1, default=(0, "", 0))[1]
 
 
 def with_change(runbook: Runbook, changes: Mapping[str, Change]) -> Runbook:

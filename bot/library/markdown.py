@@ -44,6 +44,8 @@ class Block:
     kind: Kind
     start: int
     end: int
+    line: int
+    """Where it starts itself: later than `start` where it covers what stands above it."""
     level: int = 0
     """Of a heading, 1 to 6."""
     title: str = ""
@@ -68,6 +70,8 @@ def outline(text: str, body_line: int = 1) -> tuple[Block, ...]:
         if resume is None:
             break
         start = resume
+    if not found:  # nothing but link definitions, say
+        found = [Block("paragraph", body_line - 1, len(lines), body_line - 1)]
     return _cover(found, body_line - 1, len(lines))
 
 
@@ -84,7 +88,7 @@ def _tree(tokens: Sequence[Token], offset: int) -> list[Block]:
     for i, token in enumerate(tokens):
         kind = _KINDS.get(token.type)
         if kind and token.map:
-            block = Block(kind, token.map[0] + offset, token.map[1] + offset)
+            block = Block(kind, token.map[0] + offset, token.map[1] + offset, token.map[0] + offset)
             if kind == "heading":
                 block.level, block.title = int(token.tag[1]), plain_words(tokens[i + 1].content)
             (open_blocks[-1][1] if open_blocks else top).append(block)

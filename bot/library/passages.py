@@ -20,6 +20,9 @@ from bot.library.ports import Embedder
 CHUNKING_VERSION = "1"
 """Part of the collection's name: raise it when the same page would be cut or embedded differently."""
 
+_LONGEST = 512
+"""Tokens that a passage has at most, however large the window: more than that is no one thing that can be found."""
+
 _TITLE_BYTES = 100
 _PATH_BYTES = 100
 """Of UTF-8, because a byte is at most one token: whatever the script, most of a window of 256 is left for the text."""
@@ -125,7 +128,7 @@ class _Page:
         if path not in self.heads:
             head = Passage("", self.runbook.path, path, 1, 1, 0, "")
             self.heads[path] = self.embedder.count_tokens(embedding_text(self.runbook, head))
-        return max(self.embedder.window - self.heads[path], _LEAST_ROOM)
+        return max(min(self.embedder.window, _LONGEST) - self.heads[path], _LEAST_ROOM)
 
     def cut(self, section: _Section) -> list[_Span]:
         """The stretches of a section that fit the window, in order."""
@@ -186,8 +189,8 @@ class _Page:
         """What a later part of a cut block needs of its beginning: a table's header rows, a fence's opening line."""
         if block.kind not in ("table", "fence"):
             return ""
-        end = block.children[0].end if block.children else block.start + 1
-        opening = self.text[self.lines[block.start] : self.lines[end]].strip()
+        end = block.children[0].end if block.children else block.line + 1
+        opening = self.text[self.lines[block.line] : self.lines[end]].strip()
         names = opening.split("\n")[0]
         return next((words for words in (opening, names) if self.count(words) <= room // 3), "")
 

@@ -29,22 +29,19 @@ _LOOK_MS = 2000
 async def watch(folder: Path, on_change: Callable[[], Awaitable[object]]) -> None:
     """Call `on_change` whenever pages, folders or the catalogue below `folder` changed; runs until it is cancelled.
 
-    One call at a time: what changes meanwhile leads to one more. A named failure of `on_change` is logged and the
-    watch goes on, also while the folder is away.
+    The first call comes soon after the start, for what changed before anybody watched. One call at a time: what
+    changes meanwhile leads to one more. A named failure of `on_change` is logged and the watch goes on, also while
+    the folder is away.
     """
-    seen = _identity(folder)
     while True:
-        now = _identity(folder)
-        if now != seen and now is not None:
-            seen = now
-            await _call(on_change)
         with suppress(FileNotFoundError):  # it may vanish between two looks
-            await _watch_one(folder, now, on_change)
+            await _watch_one(folder, on_change)
         await asyncio.sleep(_QUIET_MS / 1000)
 
 
-async def _watch_one(folder: Path, identity: _Identity | None, on_change: Callable[[], Awaitable[object]]) -> None:
+async def _watch_one(folder: Path, on_change: Callable[[], Awaitable[object]]) -> None:
     """Watch until the folder is another one, or gone."""
+    identity = _identity(folder)
     if identity is None:
         return
     *_, root = identity
@@ -56,10 +53,15 @@ async def _watch_one(folder: Path, identity: _Identity | None, on_change: Callab
         rust_timeout=_LOOK_MS,
         yield_on_timeout=True,
     )
+    called = False
     async for batch in changes:
-        if _identity(folder) != identity:
+        now = _identity(folder)
+        if now is None:
+            log.warning("the runbook folder %s is gone; the index stays as it was until it is back", folder)
+        if now != identity:
             return
-        if batch:
+        if batch or not called:
+            called = True
             await _call(on_change)
 
 
