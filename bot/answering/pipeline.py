@@ -45,6 +45,8 @@ log = logging.getLogger(__name__)
 
 EXCERPT = 300
 """Characters of a passage that a Match shows."""
+ASKED = 4_000
+"""Characters of a question that are kept on record."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,8 @@ class Answering:
             )
         common: dict[str, Any] = {
             "incident": incident,
+            "asked": clean.text[:ASKED],
+            "alert": query.alert_name,
             "query": query.text,
             "audiences": readers.audiences,
             "access_reasons": readers.reasons,
@@ -213,7 +217,7 @@ class Answering:
         def no_answer(reason: Reason, **more: Any) -> NoAnswer:
             return NoAnswer(reason=reason, timings_ms=clock.ms, **common, **more)
 
-        notices = () if readers.checked else (sentences.ACCESS_NOT_CHECKED,)
+        notices: tuple[str, ...] = () if readers.checked else (sentences.ACCESS_NOT_CHECKED,)
         if not readers.audiences:
             return no_answer("access_unknown" if not readers.checked else "not_allowed")
         if not query.text.strip():
@@ -225,7 +229,9 @@ class Answering:
             }
         try:
             with clock.step("search"):
-                findings = await asyncio.to_thread(self.search.find, query, readable.keys(), exclude=exclude, limit=question.limit)
+                findings = await asyncio.to_thread(
+                    self.search.find, query, readable.keys(), exclude=exclude, limit=question.limit
+                )
         except (RankingError, IndexingError) as error:
             log.exception("the search failed")
             return no_answer(error.reason)  # type: ignore[arg-type]
