@@ -85,7 +85,8 @@ class Settings(BaseSettings):
     redact_budget_ms: int = Field(default=2_000, gt=0)
     redaction_receipts: bool = True
 
-    log_level: str = "INFO"
+    log_level: str = ""
+    """Empty: INFO for the bot, WARNING for the other commands."""
 
     @field_validator("reactions", "alert_channels", "admins", "redact_off", "redact_on", "redact_allow", mode="before")
     @classmethod

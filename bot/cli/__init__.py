@@ -37,9 +37,20 @@ console = Console(stderr=True)
 """Progress and remarks go here: standard output is for results."""
 
 
-def settings_of(runbooks: Path | None, access: Path | None, data: Path | None) -> Settings:
-    """The settings with the three options that every command takes."""
-    return read_settings(runbooks_dir=runbooks, access_file=access, data_dir=data)
+def settings_of(runbooks: Path | None, access: Path | None, data: Path | None, *, level: str = "WARNING") -> Settings:
+    """The settings with the three options that every command takes.
+
+    Logs go to standard error, from `level` on where LOG_LEVEL says nothing else.
+    """
+    settings = read_settings(runbooks_dir=runbooks, access_file=access, data_dir=data)
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=settings.log_level.upper() or level,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    for chatty in ("slack_bolt", "slack_sdk", "httpx", "chromadb", "aiohttp"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    return settings
 
 
 def print_json(value: Any) -> None:

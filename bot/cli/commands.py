@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import bot.cli.access  # noqa: F401
-import bot.cli.index  # noqa: F401
-import bot.cli.library  # noqa: F401
+import bot.cli.access
+import bot.cli.alert
+import bot.cli.ask
+import bot.cli.index
+import bot.cli.library
+import bot.cli.serve
 import bot.cli.text  # noqa: F401
