@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from bot.library.load import load_library
 from bot.library.models import Library
 

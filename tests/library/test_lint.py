@@ -57,7 +57,7 @@ def test_a_good_folder_has_no_findings(folder: Folder) -> None:
 def test_each_fault_is_found_with_its_line(folder: Folder, page: str, line: int, reason: str) -> None:
     root = folder({"bad.md": page, "sub/other.md": OTHER, "good.md": GOOD, "services.yaml": "db: {}"})
     every = findings(root, knows_audience={"dba"}.__contains__, clean=lambda text: text.replace("s3cr3t", "[secret]"))
-    assert [f for f in every if reason in f[2]][0][:2] == ("bad.md", line)
+    assert next(f for f in every if reason in f[2])[:2] == ("bad.md", line)
     assert {f[0] for f in every} == {"bad.md"}
 
 

@@ -118,8 +118,9 @@ async def test_a_swapped_link_and_a_folder_that_comes_back_are_noticed(
         (root / "two" / "a.md").write_text("c")
         await syncs.next()
         (root / "two").rename(root / "gone")
-        while "is gone" not in caplog.text:
-            await asyncio.sleep(0.05)
+        await settle()
+        await asyncio.sleep(watch_module._LOOK_MS / 1000)
+        assert "is gone" in caplog.text
         (root / "gone").rename(root / "two")
         (root / "two" / "a.md").write_text("d")
         await syncs.next()
