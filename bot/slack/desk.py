@@ -26,8 +26,9 @@ from bot.answering.models import Alert, Question, Reply, Trigger, new_id
 from bot.errors import DeliveryError, RecordsUnavailable, RunbookBotError
 from bot.library.models import Live, Runbook
 from bot.records.answers import Answers
-from bot.records.events import LEASE, Claimed, Events
+from bot.records.events import KEPT, LEASE, Claimed, Events
 from bot.redaction import Redactor
+from bot.redaction.receipts import receipt
 from bot.settings import Settings
 from bot.slack import rich
 from bot.slack.alerts import flatten, read_alert
@@ -189,10 +190,12 @@ class Desk:
             self._unrecorded.popitem(last=False)
         return Claimed(pointer.key, {}, 1)
 
-    async def clean(self, pointer: Pointer, words: str) -> Pointer:
-        """A command's pointer with its words redacted: no others are written down. Raises RedactionError."""
+    async def accept_command(self, pointer: Pointer, words: str) -> None:
+        """The same for a command: its words are written down redacted. Raises RedactionError."""
         clean = await asyncio.to_thread(self.path.redactor.redact, words)
-        return replace(pointer, text=clean.text)
+        await self.accept(replace(pointer, text=clean.text))
+        if clean.kinds:
+            self.spawn(self._receipt(pointer, words))
 
     @staticmethod
     def is_open_alert(message: Message) -> bool:
@@ -282,7 +285,23 @@ class Desk:
             return None
         await self.replies.post(pointer, reply, place)
         await self._recheck(pointer.channel, version)
+        if author := str(message.get("user") or "") if pointer.user and not self._mine(message) else "":
+            await self._receipt(replace(pointer, user=author), flatten(message))
         return None
+
+    async def _receipt(self, pointer: Pointer, text: str) -> None:
+        """Tell whoever posted a secret which kind it was, privately and once."""
+        if not self.settings.redaction_receipts:
+            return
+        clean = await asyncio.to_thread(self.path.redactor.redact, text)
+        told = receipt(clean.kinds)
+        key = f"receipt:{pointer.channel}:{pointer.ts or pointer.event}"
+        if told is None or not await asyncio.to_thread(self._events.first, key, new_id(), within=KEPT):
+            return
+        try:
+            await self.replies.tell(pointer, note(told))
+        except DeliveryError as error:
+            log.warning("a receipt could not be told: %s", error)
 
     async def _gone(self, pointer: Pointer) -> bool:
         keys = {_deletion(pointer.channel, ts) for ts in (pointer.ts, pointer.root)}

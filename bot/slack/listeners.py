@@ -13,6 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from aiohttp import web
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncAck, AsyncApp
 from slack_bolt.response import BoltResponse
@@ -104,6 +105,19 @@ class SlackEdge:
         await self.desk.stop()
         await self.membership.stop()
 
+    def web_app(self) -> web.Application:
+        """HTTP mode: the same app behind Slack's signing secret, at `/slack/events`, for aiohttp to serve."""
+        application: web.Application = self.app.web_app(path="/slack/events")
+        return application
+
+    async def why(self, message: Mapping[str, Any]) -> list[str]:
+        """The reasons of the access decision behind one of the bot's messages, for the local workspace's side panel.
+
+        `message` is as Slack has it; it is known by the record id in its buttons, or by where it stands.
+        """
+        kept = await asyncio.to_thread(self.desk.answers.behind, message)
+        return [str(reason) for reason in kept.outcome.get("access_reasons", ())] if kept else []
+
     # --- registering ------------------------------------------------------------------------------------------
 
     def _register(self) -> None:
@@ -184,12 +198,9 @@ class SlackEdge:
         )
         if parsed.kind in (Kind.QUESTION, Kind.PRIVATE_QUESTION):
             try:
-                pointer = await self.desk.clean(asked, plain(parsed.rest))
+                await self.desk.accept_command(asked, plain(parsed.rest))
             except RedactionError as error:
-                await ack()
                 self.desk.spawn(self._tell_failure(asked, error))
-                return
-            await self.desk.accept(pointer)
         else:
             self.desk.spawn(self.lookups.answer(asked, parsed))
         await ack()
