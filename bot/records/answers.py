@@ -101,15 +101,6 @@ class Answers:
         """The reply with this id."""
         return next(iter(self._select(_answers.c.id == id)), None)
 
-    def behind(self, message: Mapping[str, Any]) -> Kept | None:
-        """The reply that a message shows, as Slack has it (`channel`, `ts`, blocks): by its buttons, or its place."""
-        for block in message.get("blocks") or ():
-            for element in block.get("elements") or () if block.get("type") == "actions" else ():
-                if kept := self.get(str(element.get("value") or "").partition(":")[0]):
-                    return kept
-        here = (_answers.c.channel == str(message.get("channel"))) & (_answers.c.message == str(message.get("ts")))
-        return next(iter(self._select(here)), None)
-
     def of_event(self, event: str) -> list[Kept]:
         """The replies to one trigger, the oldest first."""
         return self._select(_answers.c.event == event)

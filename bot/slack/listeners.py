@@ -7,13 +7,11 @@ in Socket Mode what nobody listens to is never acknowledged and comes again.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from aiohttp import web
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncAck, AsyncApp
 from slack_bolt.response import BoltResponse
@@ -42,7 +40,7 @@ _ANY = re.compile(".*", re.DOTALL)
 
 
 class SlackEdge:
-    """The bot in Slack. `start` before the first event, then `serve_socket` or `web_app`; `stop` at the end."""
+    """The bot in Slack. `start`, then `connect` (Socket Mode) or serve `app.web_app()`; `stop` at the end."""
 
     def __init__(
         self,
@@ -93,30 +91,12 @@ class SlackEdge:
         self._socket = AsyncSocketModeHandler(self.app, self.settings.slack_app_token.get_secret_value())
         await self._socket.connect_async()  # type: ignore[no-untyped-call]
 
-    async def serve_socket(self) -> None:
-        """Connect, and stay connected until cancelled."""
-        await self.connect()
-        await asyncio.Event().wait()
-
     async def stop(self) -> None:
         """Take nothing more, and let what is under way end."""
         if self._socket:
             await self._socket.close_async()  # type: ignore[no-untyped-call]
         await self.desk.stop()
         await self.membership.stop()
-
-    def web_app(self) -> web.Application:
-        """HTTP mode: the same app behind Slack's signing secret, at `/slack/events`, for aiohttp to serve."""
-        application: web.Application = self.app.web_app(path="/slack/events")
-        return application
-
-    async def why(self, message: Mapping[str, Any]) -> list[str]:
-        """The reasons of the access decision behind one of the bot's messages, for the local workspace's side panel.
-
-        `message` is as Slack has it; it is known by the record id in its buttons, or by where it stands.
-        """
-        kept = await asyncio.to_thread(self.desk.answers.behind, message)
-        return [str(reason) for reason in kept.outcome.get("access_reasons", ())] if kept else []
 
     # --- registering ------------------------------------------------------------------------------------------
 
