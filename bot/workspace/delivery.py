@@ -14,7 +14,7 @@ import itertools
 import json
 import secrets
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal, Protocol
 from urllib.parse import urlencode
 
@@ -215,6 +215,7 @@ class Outbox:
         """Every event payload, oldest first, redeliveries left out."""
         self.given_up: list[Json] = []
         """Events that no attempt brought home."""
+        self.on_given_up: Callable[[], None] = lambda: None
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_flight = 0
         self._idle = asyncio.Event()
@@ -271,3 +272,4 @@ class Outbox:
             except NotAcknowledged as failure:
                 reason = "timeout" if failure.error == "operation_timeout" else failure.error
         self.given_up.append(payload)
+        self.on_given_up()

@@ -78,6 +78,7 @@ class Workspace:
         self._stir = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self.world.listeners.append(self._changed)
+        self.outbox.on_given_up = self.stirred
 
     # --- the server -----------------------------------------------------------------------------------------
 
