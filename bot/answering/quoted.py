@@ -1,13 +1,14 @@
 """Checks without a model: the passages' own steps, quoted (DESIGN.md, step 5).
 
 The order is the one a person on call would want: the best runbook first, what only looks before what changes
-something, the page's own order otherwise.
+something, the page's own order otherwise. A look that belongs behind a change ("then compare …") stays behind it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from bot.answering.models import Check
 from bot.answering.steps import Step, steps_of
@@ -19,6 +20,8 @@ from bot.search.models import Hit
 MOST_CHECKS = 5
 MOST_FROM_OTHERS = 2
 """Checks from runbooks that are not the first."""
+ENOUGH = 2
+"""With so many steps of a page, its prose is not quoted beside them."""
 LONGEST_TEXT = 400
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+|\d+")
 
@@ -28,31 +31,48 @@ def quoted_checks(hits: Sequence[Hit], query: str) -> list[Check]:
     passages: Mapping[str, Passage] = {hit.passage.id: hit.passage for hit in hits}
     runbooks: Mapping[str, Runbook] = {hit.runbook.path: hit.runbook for hit in hits}
     wanted = _words(query)
-    chosen: list[tuple[Passage, Step]] = []
+    chosen: list[_Found] = []
     for path in runbooks:
         of_page = [hit.passage for hit in hits if hit.runbook.path == path]
         room = MOST_CHECKS - len(chosen) if not chosen else min(MOST_FROM_OTHERS, MOST_CHECKS - len(chosen))
         chosen.extend(_best(of_page, wanted, room))
     checks = []
-    for passage, step in chosen:
+    for found in sorted(chosen, key=lambda found: found.late):
+        step = found.step
         try:
-            check = verify(_claim(passage, step), passages, runbooks)
-            more = {"reading": _shortened(step.reading), "changes": check.changes or step.changes}
-            checks.append(check.model_copy(update=more))
+            check = verify(_claim(found.passage, step), passages, runbooks)
         except CitationError:  # a step that can't be cited as it stands is left out, like a model's
             continue
-    return sorted(_distinct(checks), key=lambda check: check.changes)
+        more = {"reading": _shortened(step.reading), "changes": check.changes or step.changes}
+        checks.append(check.model_copy(update=more))
+    return _distinct(checks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    passage: Passage
+    step: Step
+    late: bool
+    """It changes something, or follows a step of the page that does; a row of a table answers for itself."""
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(word.casefold() for word in _WORD.findall(text))
 
 
-def _best(passages: Iterable[Passage], wanted: frozenset[str], room: int) -> list[tuple[Passage, Step]]:
-    """The steps of one page most worth quoting, in the page's order."""
-    candidates = [(passage, step) for passage in passages for step in steps_of(passage)]
-    ranked = sorted(candidates, key=lambda c: -_worth(c[1], wanted))[:room]
-    return sorted(ranked, key=lambda c: (c[0].start, c[1].first))
+def _best(passages: Iterable[Passage], wanted: frozenset[str], room: int) -> list[_Found]:
+    """The steps of one page most worth quoting, in the page's order; prose only where there is little else."""
+    candidates: list[_Found] = []
+    late = False
+    for passage in sorted(passages, key=lambda passage: passage.start):
+        for step in steps_of(passage):
+            late |= step.changes
+            candidates.append(_Found(passage, step, late and step.kind != "row"))
+    ranked = sorted(candidates, key=lambda found: -_worth(found.step, wanted))
+    steps = [found for found in ranked if found.step.kind != "prose" and _worth(found.step, wanted) > 0]
+    prose = [found for found in ranked if found.step.kind == "prose"]
+    best = (steps + prose[: max(0, ENOUGH - len(steps))])[:room]
+    return sorted(best, key=lambda found: (found.passage.start, found.step.first))
 
 
 def _worth(step: Step, wanted: frozenset[str]) -> float:

@@ -29,6 +29,17 @@ def test_what_changes_something_comes_last_and_is_marked(hit_of: Callable[..., H
     assert [c.command for c in checks if c.changes] == ["kubectl -n shop rollout restart deployment/checkout-api"]
 
 
+def test_a_look_that_follows_a_change_stays_behind_it(hit_of: Callable[..., Hit]) -> None:
+    text = "## Repair\n\n1. Stop it: `systemctl stop app` on the host.\n2. Then compare the counts of both sides.\n"
+    checks = quoted_checks([hit_of(text)], "compare counts")
+    assert [check.text.split()[0] for check in checks] == ["Stop", "Then"]
+
+
+def test_prose_is_quoted_where_there_is_little_else(hit_of: Callable[..., Hit]) -> None:
+    [check] = quoted_checks([hit_of("# T\n\nThis alert means that the disk of the host is full.\n")], "disk")
+    assert check.text == "This alert means that the disk of the host is full."
+
+
 def test_only_the_row_that_was_asked_for_is_quoted(hit_of: Callable[..., Hit]) -> None:
     checks = quoted_checks([hit_of()], "what do I do on E41")
     rows = [check.text for check in checks if "code:" in check.text]
