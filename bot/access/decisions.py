@@ -49,6 +49,8 @@ class Access:
     def __init__(self, policy: Callable[[], Policy], membership: Membership) -> None:
         self._policy = policy
         self.membership = membership
+        self._reported: set[str] = set()
+        """Warnings that were given already."""
 
     @property
     def policy(self) -> Policy:
@@ -249,10 +251,15 @@ class Access:
             return _Belongs(audience, False, (reason,), checked=False)
         if place.kind not in _PRIVATE or place.shared:
             what = "is shared" if place.shared else "is not a private channel that the bot is in"
-            log.warning("the audience %s lists %s, which %s: it grants nothing", audience, channel, what)
+            self._report(f"the audience {audience} lists {channel}, which {what}: it grants nothing")
             return _Belongs(audience, False, (f"{audience}: {channel} {what}, so it grants nothing",))
         yes = person.id in members
         return _Belongs(audience, yes, (f"{audience}: {person.id} is {'' if yes else 'not '}in the channel {channel}",))
+
+    def _report(self, warning: str) -> None:
+        if warning not in self._reported:
+            self._reported.add(warning)
+            log.warning("%s", warning)
 
 
 def needed(policy: Policy, runbook: Runbook) -> tuple[str, ...]:

@@ -163,13 +163,14 @@ class SlackMembership:
         if place.shared:  # whoever is in it, only public runbooks may stand there
             return replace(place, guests=True)
         try:
-            readers = await self._readers(await self._members.get(channel, fresh=fresh))
+            members = await self._members.get(channel, fresh=fresh)
+            readers = await self._readers(members)
         except MembershipUnavailable:
             return replace(place, guests=True, checked=False)
         return replace(
             place,
             shared=any(person is not None and not person.home for person in readers),
-            guests=not readers or any(person is None or person.guest for person in readers),
+            guests=not members or any(person is None or person.guest for person in readers),
         )
 
     async def usergroup_members(self, group: str, *, fresh: bool = False) -> frozenset[str]:
