@@ -7,11 +7,17 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
+
+from bot.workspace import Workspace
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -79,3 +85,37 @@ def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
+
+
+@pytest.fixture
+async def workspace(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workspace]:
+    """A fresh local Slack on a free port. Proxies are out of the way: Slack's SDK would send loopback through them."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    async with Workspace() as running:
+        yield running
+
+
+@pytest.fixture
+async def chromium() -> AsyncIterator[Browser]:
+    """The system's Chromium, headless; where there is none, tests that need it are skipped, visibly."""
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("there is no Chromium on this machine")
+    from playwright.async_api import async_playwright
+
+    quiet = ("background-networking", "component-update", "sync", "gpu", "quic", "dev-shm-usage")
+    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in quiet)]
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable, args=arguments)
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture(scope="session")
+def chroma_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Chroma server of the tests' own."""
+    from tests.chroma_server import chroma_server
+
+    with chroma_server(tmp_path_factory.mktemp("chroma") / "data", free_port()) as url:
+        yield url

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.workspace.limits import block_problems, view_problems
@@ -43,6 +43,7 @@ good_blocks = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(good_blocks, max_size=50))
 def test_blocks_within_the_limits_are_taken(blocks: list[Json]) -> None:
     assert block_problems(blocks) == ()
@@ -112,6 +113,7 @@ def modal(**more: Any) -> Json:
     return {"type": "modal", "title": {"type": "plain_text", "text": "A page"}, "blocks": [section()]} | more
 
 
+@settings(deadline=None)
 @given(st.lists(good_blocks, max_size=20))
 def test_views_within_the_limits_are_taken(blocks: list[Json]) -> None:
     assert view_problems(modal(blocks=blocks)) == ()

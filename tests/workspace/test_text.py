@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.workspace.limits import block_problems
@@ -13,6 +13,7 @@ pieces = [*"ab &<>`@*|#!\n", "@ben", "https://x.example/a?b=c&d", "```"]
 typing = st.lists(st.sampled_from(pieces), max_size=40).map("".join)
 
 
+@settings(deadline=None)
 @given(typing)
 def test_typed_words_mention_only_people_that_exist(text: str) -> None:
     words, blocks = typed(text, PEOPLE.get)
@@ -28,6 +29,7 @@ def test_typed_words_become_text_and_rich_text() -> None:
     assert kinds == [["text", "user", "text", "link", "text", "text", "text"], ["text"], ["text"]]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_escaped_text_is_stored_as_it_is(text: str) -> None:
     assert normalised(escape(text)) == escape(text)
