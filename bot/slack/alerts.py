@@ -22,6 +22,8 @@ Status = Literal["firing", "resolved", "unknown"]
 
 _NO_PREVIEW = "[no preview available]"
 _EMOJI = re.compile(r":[a-z0-9_+\-']*[a-z_][a-z0-9_+\-']*:(?!\w)")
+_MANY_LINES, _LONG_LINE = 300, 600
+"""Beyond these a post is no list of labels any more, and is read less closely."""
 _URL = re.compile(r"https?://[^\s<>()\"'`|]+")
 
 
@@ -30,7 +32,8 @@ _URL = re.compile(r"https?://[^\s<>()\"'`|]+")
 
 def message_of(event: Event) -> Event:
     """The message itself: of an edit, the new version."""
-    event = event.get("event", event)
+    given = event.get("event")
+    event = given if isinstance(given, Mapping) else event
     inner = event.get("message")
     return inner if event.get("subtype") == "message_changed" and isinstance(inner, Mapping) else event
 
@@ -42,7 +45,8 @@ def flatten(event: Event) -> str:
     for piece in _pieces(message_of(event)):
         for line in piece.split("\n"):
             key = re.sub(r"[\W_]+", "", _EMOJI.sub("", line)).casefold() or line.strip()
-            if key and key not in seen and not (len(key) > 20 and any(key in other for other in seen)):
+            again = key in seen or (len(key) > 20 and len(seen) < _MANY_LINES and any(key in other for other in seen))
+            if key and not again:
                 seen.add(key)
                 lines.append(line.rstrip())
     return "\n".join(lines)
@@ -52,13 +56,17 @@ def _pieces(message: Event) -> Iterator[str]:
     yield plain(str(message.get("text") or ""))
     for block in _dicts(message.get("blocks")):
         yield from _of_block(block)
-    for attachment in _dicts(message.get("attachments")):
+    for attachment in _attachments(message):
         yield from _of_attachment(attachment)
 
 
+def _attachments(message: Event) -> list[Event]:
+    """The attachments without link previews, which are somebody else's words."""
+    given = _dicts(message.get("attachments"))
+    return [one for one in given if not (one.get("from_url") or one.get("original_url"))]
+
+
 def _of_attachment(attachment: Event) -> Iterator[str]:
-    if attachment.get("from_url") or attachment.get("original_url"):
-        return  # a link preview: somebody else's words
     pieces = [plain(str(attachment.get(key) or "")) for key in ("pretext", "author_name", "title", "text")]
     for field in _dicts(attachment.get("fields")):
         pieces.append(_labelled(plain(str(field.get("title") or "")), plain(str(field.get("value") or ""))))
@@ -85,7 +93,8 @@ def _of_block(block: Event) -> Iterator[str]:
         case "rich_text":
             yield rich_text_words(_dicts(block.get("elements")))
         case "table":
-            for row in block.get("rows") or ():
+            rows = block.get("rows")
+            for row in rows if isinstance(rows, list) else ():
                 yield " | ".join(_cell(cell) for cell in _dicts(row))
 
 
@@ -232,10 +241,10 @@ def _labels(message: Event, text: str) -> dict[str, str]:
         if value and not value.startswith("//"):
             labels.setdefault(key.strip().strip("*_`"), value)
 
-    for field in (f for a in _dicts(message.get("attachments")) for f in _dicts(a.get("fields"))):
+    for field in (f for a in _attachments(message) for f in _dicts(a.get("fields"))):
         add(plain(str(field.get("title") or "")), _EMOJI.sub("", plain(str(field.get("value") or ""))))
-    for raw in text.split("\n"):
-        line = _EMOJI.sub("", raw)
+    for raw in text.split("\n")[:_MANY_LINES]:
+        line = _EMOJI.sub("", raw)[:_LONG_LINE]
         chain = list(_CHAIN_LABEL.finditer(line))
         if len(chain) > 1:
             for found in chain:
@@ -250,18 +259,18 @@ def _labels(message: Event, text: str) -> dict[str, str]:
 
 def _titles(message: Event, text: str) -> list[str]:
     """The lines that say what the message is about: titles, headers, and the first lines."""
-    titles = [plain(str(a.get("title") or "")) for a in _dicts(message.get("attachments"))]
+    titles = [plain(str(a.get("title") or "")) for a in _attachments(message)]
     blocks = [*_dicts(message.get("blocks"))]
-    for attachment in _dicts(message.get("attachments")):
+    for attachment in _attachments(message):
         blocks += _dicts(attachment.get("blocks"))
     titles += [_text(block.get("text")) for block in blocks if block.get("type") == "header"]
     first = [line for line in text.split("\n") if line.strip()][:3]
-    return [title for title in dict.fromkeys([*titles, *first]) if title.strip()]
+    return [title[:_LONG_LINE] for title in dict.fromkeys([*titles, *first]) if title.strip()][:20]
 
 
 def _hue(message: Event) -> Literal["bad", "good", ""]:
     """What the bars beside the attachments say; Slack delivers `danger` as `a30200`, `good` as `2eb886`."""
-    for attachment in _dicts(message.get("attachments")):
+    for attachment in _attachments(message):
         colour = str(attachment.get("color") or "").lstrip("#")
         colour = {"danger": "a30200", "warning": "daa038", "good": "2eb886"}.get(colour, colour)
         if not re.fullmatch(r"[0-9a-fA-F]{6}", colour):
@@ -298,6 +307,7 @@ def _kind(message: Event, titles: list[str], labels: Mapping[str, str]) -> tuple
     marks += any(_BAD_EMOJI.search(title) for title in titles)
     marks += any(_BAD_NEWS.search(title) for title in bare)
     marks += hue == "bad"
+    marks += hue == "bad" and bool(labels)
     marks += bool(_first(labels, _SEVERITY_LABELS)) + bool(_first(labels, ("alertname", "alarmname")))
     if hue == "good" or any(_GOOD_EMOJI.search(title) for title in titles) or (good_news and not firing):
         marks -= 2
@@ -308,7 +318,7 @@ def _service(titles: list[str], text: str, labels: Mapping[str, str]) -> str | N
     if named := _first(labels, _SERVICE_LABELS):
         return re.sub(r"\s*\(https?://\S+\)$", "", named)
     tags = _first(labels, ("tags", "eventtags", "labels"))
-    if found := re.search(r"\bservice[:=]\s*([\w.\-]+)", tags + "\n" + text):
+    if found := re.search(r"\bservice[:=]\s{0,5}([\w.\-]+)", tags + "\n" + text):
         return found[1]
     bare = [_EMOJI.sub("", title) for title in titles]
     for pattern in _SAYS_SERVICE:
@@ -359,10 +369,10 @@ def _severity(titles: list[str], labels: Mapping[str, str]) -> Severity:
 def _runbook(message: Event, text: str) -> str | None:
     for line in text.split("\n"):
         for found in _URL.finditer(line):
-            if is_runbook_link(found[0], before=line[: found.start()]):
+            if is_runbook_link(found[0], before=line[max(0, found.start() - 60) : found.start()]):
                 return found[0].rstrip(".,;")
     buttons = [b for block in _dicts(message.get("blocks")) for b in _dicts(block.get("elements"))]
-    for attachment in _dicts(message.get("attachments")):
+    for attachment in _attachments(message):
         buttons += _dicts(attachment.get("actions"))
         buttons += [b for block in _dicts(attachment.get("blocks")) for b in _dicts(block.get("elements"))]
     for button in buttons:

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_CODE = re.compile(r"```(?:\n?)(.*?)(?:\n?)```|`([^`\n]+)`", re.DOTALL)
+_CODE = re.compile(r"`([^`\n]{1,1000})`")
 _BRACKETS = re.compile(r"<([^<>\n]*)>")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:\S")
-_EMPHASIS = re.compile(r"(?<![\w*_~`])(?P<mark>\*\*|[*_~])(?=\S)(?P<inner>[^\n]*?\S)(?P=mark)(?![\w*_~`])")
+_EMPHASIS = re.compile(r"(?<![\w*_~`])(?P<mark>\*\*|[*_~])(?=\S)(?P<inner>[^\n]{0,300}?\S)(?P=mark)(?![\w*_~`])")
 _RUNBOOK = re.compile(r"(?i)run[-_ ]?books?|play[-_ ]?books?")
-_LABEL_BEFORE = re.compile(r"(?i)(?:run[-_ ]?book|play[-_ ]?book)[-_ ]?(?:url|link)?[*_`\"' ]*[:=|][*_`\"' ]*$")
+_LABEL_BEFORE = re.compile(r"(?i)(?:run|play)[-_ ]?book[-_ ]?(?:url|link)?[*_`\"' ]*[:=|][^\n]{0,30}$")
 
 
 def escape(text: str) -> str:
@@ -45,25 +45,34 @@ def link_words(url: str, label: str = "", before: str = "") -> str:
 
 def plain(text: str) -> str:
     """The words of a mrkdwn text: links, people, emphasis and entities undone; the inside of code left alone."""
-    parts: list[str] = []
-    end = 0
-    for code in _CODE.finditer(text):
-        parts += [_prose(text[end : code.start()]), unescape(_brackets(code[1] or code[2] or ""))]
-        end = code.end()
-    return "".join([*parts, _prose(text[end:])])
+    fenced = text.split("```")
+    if len(fenced) % 2 == 0:  # the last fence is not closed: no code
+        fenced[-2:] = ["```".join(fenced[-2:])]
+    return "".join(_code(piece.strip("\n")) if at % 2 else _spans(piece) for at, piece in enumerate(fenced))
+
+
+def _code(text: str) -> str:
+    return unescape(_brackets(text))
+
+
+def _spans(text: str) -> str:
+    pieces = _CODE.split(text)
+    return "".join(_code(piece) if at % 2 else _prose(piece) for at, piece in enumerate(pieces))
 
 
 def _prose(text: str) -> str:
     bare = _brackets(text)
-    previous = None
-    while previous != bare:  # emphasis may be nested: *_x_*
-        previous, bare = bare, _EMPHASIS.sub(lambda found: found["inner"], bare)
+    for _ in range(3):  # emphasis may be nested: *_~x~_*
+        bare = _EMPHASIS.sub(lambda found: found["inner"], bare)
     lines = (re.sub(r"^\s*&gt;(?:&gt;&gt;)? ?", "", line) for line in bare.split("\n"))
     return unescape("\n".join(lines))
 
 
 def _brackets(text: str) -> str:
-    return _BRACKETS.sub(lambda found: _named(found[1], found.string[: found.start()].rpartition("\n")[2]), text)
+    def named(found: re.Match[str]) -> str:
+        return _named(found[1], found.string[max(0, found.start() - 60) : found.start()].rpartition("\n")[2])
+
+    return _BRACKETS.sub(named, text)
 
 
 def _named(inner: str, before: str) -> str:
