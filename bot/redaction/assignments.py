@@ -19,10 +19,10 @@ _KEY_CHARS = re.compile(r"[\w.\-$]")
 _KEY_TAIL = re.compile(r"[\w.\-]{0,80}(?:\[[\w\-]{0,20}\])?")
 _SEPARATOR = re.compile(
     r"(?P<close>(?:\\{0,3}[\"'`]|%22|[\])}*_~]){0,5})"
-    r"(?:[ \t]*(?P<sep>=>|:=|->|→|[?+]=|={1,3}|:{1,2}|%3[AaDd]|\|(?!\|))[ \t]*(?P<newline>\r?\n[ \t]*(?:```[ \t]*\r?\n?)?)?"
+    r"(?:[ \t]*(?P<sep>=>|:=|->|→|[?+]=|={1,3}|:{1,2}|%3[AaDd]|\|(?!\|))[ \t]*(?:[*_~`]{1,3}[ \t]+)?(?P<newline>\r?\n[ \t]*(?:```[ \t]*\r?\n?)?)?"
+    r"|[ \t]{0,4}(?P<pair>[,;]?\s{0,40}-?[ \t]{0,4}\\?[\"']?(?i:value|val|secret_value|content)\\?[\"']?[ \t]{0,4}[=:][ \t]{0,4})"
     r"|(?P<tag>(?:[ \t][^<>\n]{0,100})?>)"
     r"|(?P<comma>,[ \t]*(?=\\?[\"'`]))"
-    r"|[ \t]{0,4}(?P<pair>[,;]?\s{0,40}-?[ \t]{0,4}\\?[\"']?(?i:value|val|val_|secret_value|content)\\?[\"']?[ \t]{0,4}[=:][ \t]{0,4})"
     r"|(?P<space>[ \t]+))"
 )
 _OPENING = re.compile(r"[*_~]{0,2}(?P<delimiter>\\{0,3}[\"'`]|%22)")
@@ -32,6 +32,8 @@ _SCHEME = re.compile(
 )
 _RAW_VALUE = re.compile(r"[^\s]{1,4096}")
 _NEXT_PAIR = re.compile(r"[;&,|][ \t]?[\w.\-%\"'\\]{1,60}\\?[\"']?[ \t]?[=:]")
+_FLAG = re.compile(r"--?[A-Za-z][\w.\-]*\Z")
+_NAMED = re.compile(r"(?:name|key|id)\s?=\s?[\"'][\w.\-]*\Z")
 _CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
@@ -155,7 +157,7 @@ def accepts(tier: Tier, value: str, *, quoted: bool, loose: bool) -> bool:
             or not values.is_name(value)
             and (values.is_random(value, 8) or quoted and values.is_password_like(value))
         )
-    return len(value) >= 16 and not values.is_name(value) and (values.is_random(value, 16) or values.is_uuid(value))
+    return values.is_uuid(value) or not value.startswith("0x") and len(value) >= 16 and not values.is_name(value) and values.is_random(value, 16)
 
 
 def find(text: Text) -> Iterator[Hit]:
@@ -179,8 +181,12 @@ def _read(text: str, start: int, end: int) -> tuple[list[Hit], int]:
     separator = _SEPARATOR.match(text, right)
     if not separator:
         return [], right
+    if text[max(0, left - 2) : left] == "//":
+        return [], right  # the user of an address
+    if separator["sep"] == ":" and text[max(0, left - 1) : left] == ":" or text.endswith("checksum/", 0, left):
+        return [], right  # an ARN, the checksum of a Kubernetes Secret
     in_query = left > 0 and text[left - 1] in "?&" or text[max(0, left - 3) : left] in ("%26", "%3F")
-    flag = key.startswith("-") and (left == 0 or text[left - 1] in " \t\n\"'`([=,|")
+    flag = bool(_FLAG.match(key)) and (left == 0 or text[left - 1] in " \t\n\"'`([=,|")
     tier = tier_of(key.lstrip("-$"))
     if tier is None and in_query and key.lower() in {"key", "auth", "sig", "sid", "code"}:
         tier = "random"
@@ -188,7 +194,7 @@ def _read(text: str, start: int, end: int) -> tuple[list[Hit], int]:
         return [], right
     if separator["space"] is not None and not flag:
         return [], right
-    if separator["tag"] is not None and (left == 0 or text[left - 1] not in "<:"):
+    if separator["tag"] is not None and text[max(0, left - 1) : left] not in ("<", ":") and not _NAMED.search(text[max(0, left - 80) : left]):
         return [], right
     if separator["comma"] is not None and not separator["close"]:
         return [], right

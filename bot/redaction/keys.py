@@ -32,7 +32,7 @@ _SHORT = frozenset("pass pw".split())
 _SECRET_BEFORE_KEY = frozenset(
     "api access secret private encryption encrypt crypto signing sign master shared account storage license licence auth ssh hmac "
     "aes rsa client admin deploy integration app application ingest ingestion write webhook cookie root jwt consumer wrap wrapping "
-    "kek dek unseal recovery sas subscription function host preshared pre service services user publishable restricted live cipher kms des "
+    "kek dek unseal recovery sas subscription function functions host preshared pre service services user publishable restricted live cipher kms des "
     "primary secondary connection security personal developer rest sdk site fernet session db database decryption "
     "token identity instrumentation insert insights tracking bearer server management project team org backend".split()
 )
@@ -61,7 +61,7 @@ _ENDINGS: tuple[tuple[str, Tier], ...] = (
     ("apikey", "secret"), ("secretkey", "secret"), ("accesskey", "secret"), ("privatekey", "secret"), ("token", "token"),
     ("sessid", "random"), ("sessionid", "random"), ("_session", "random"),
 )  # fmt: skip
-_SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zñöłß]+|\d+|[^\x00-\x7f]+")
+_SPLIT = re.compile(r"[A-Z]+(?![a-z\x80-\uffff])|[A-Z]?[a-z\x80-\uffff]+|\d+")
 
 
 @lru_cache(maxsize=4096)

@@ -32,6 +32,11 @@ _REMOTE = re.compile(
 )
 
 
+def _is_remote(before: str) -> bool:
+    lowered = before.lower()
+    return any(word in lowered for word in ("ssh", "scp", "rsync", "sftp", "mosh", "kinit", "connect", "login to")) and bool(_REMOTE.search(before))
+
+
 def find_emails(text: Text) -> Iterator[Hit]:
     """Addresses of people; not git remotes, ssh targets, systemd units, packages, service accounts or roles."""
     source = text.text
@@ -44,7 +49,7 @@ def find_emails(text: Text) -> Iterator[Hit]:
         if (
             tail[:1] == ":"
             and tail[1:2] not in ("", " ", "\n", '"', "<")
-            or _REMOTE.search(source[max(0, found.start() - 140) : found.start()])
+            or _is_remote(source[max(0, found.start() - 140) : found.start()])
         ):
             continue
         if source[max(0, found.start() - 1) : found.start()] in ("/", "@") or tail[:1] in "(" and tail:
@@ -166,12 +171,12 @@ def find_identity(text: Text) -> Iterator[Hit]:
     source = text.text
     for found in _SSN.finditer(source):
         yield Hit(*found.span(1), "national-id")
-    if re.search(r"(?i)ssn|social|kyc|identity|taxpayer|itin|applicant|customer|patient|employee|\bdob\b", source):
+    if text.has(("ssn", "social", "kyc", "identity", "taxpayer", "itin", "applicant", "customer", "patient", "employee", "dob")):
         for found in _BARE_SSN.finditer(source):
             yield Hit(*found.span(1), "national-id")
     for found in _ID.finditer(source):
         if sum(c.isdigit() for c in found[1]) >= 4:
-            match = re.match(r"[A-Z0-9.\-/]+(?: [A-Z0-9]*\d[A-Z0-9]*)*", found[1])
+            match = re.match(r"[A-Z0-9.\-/]+(?: [A-Z0-9]*\d[A-Z0-9]*)*(?: [A-Z]\b)?", found[1])
             if match and sum(c.isdigit() for c in match[0]) >= 4:
                 yield Hit(found.start(1), found.start(1) + match.end(), "national-id")
 
@@ -222,13 +227,17 @@ _NAMED = compile_(
     r"raised by|opened by|assignee|reporter|requester|contact|approved by))\b[\"'`]?\s{0,2}[:=][ \t]{0,3}[\"'`]?(\p{Lu}[\p{L}'’\-]+(?: \p{Lu}[\p{L}'’.\-]*){1,3})"
 )
 
+_ID_WORDS = tuple(
+    "ssn social kyc tax customer patient employee applicant identity itin dob passport national nino nhs driver dni nif nie cpf cnpj aadhaar pan personal steuer codice bsn pesel sin tfn "
+    "curp hkid nric sozial insee sécurité rodné fødsels".split()
+)
 _positions = (matching(_POSITION.pattern, "position"), matching(_COORDINATES.pattern, "position"))
 RULES: tuple[Rule, ...] = (
     Rule("email", "customers are in bounces, tickets and unsubscribe links", "delivery to jane.roe@example.com failed", find_emails, ("@", "%40", "[at]", "(at)", "u0040")),
     Rule("phone", "on-call and customers' numbers", "call +44 20 7946 0018", find_phones),
     Rule("card", "card numbers in declined charges", "card 4242 4242 4242 4242", find_cards),
     Rule("iban", "accounts in failed payouts", "iban=DE89370400440532013000", find_ibans),
-    Rule("national-id", "identity numbers in debug logs", "ssn=078-05-1120", find_identity),
+    Rule("national-id", "identity numbers in debug logs", "ssn=078-05-1120", find_identity, _ID_WORDS),
     Rule("client-ip", "a client's address is personal; a server's is what one needs to know", "client_ip=198.51.100.7", find_addresses),
     Rule("position", "where somebody is", "lat=52.520365 lon=13.404194", lambda text: (hit for find in _positions for hit in find(text))),
     Rule("name", "a person's name after a label", "Requested by: Jane Roe", matching(_NAMED.pattern, "name")),

@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -17,12 +16,12 @@ import re2
 from bot.errors import ConfigurationError, RedactionError
 from bot.redaction import assignments, personal, prose, structures, urls
 from bot.redaction.kinds import KINDS
-from bot.redaction.rules import Hit, Rule, Text, compile_
-from bot.redaction.tokens import FORMATS
+from bot.redaction.rules import Gate, Hit, Rule, Text, compile_
+from bot.redaction.tokens import FORMATS, Format
 from bot.redaction.view import View, normalise, without_breaks, without_marks
 from bot.settings import Settings
 
-RULES: tuple[Rule, ...] = (urls.URLS, assignments.ASSIGNMENTS, *structures.RULES, *prose.RULES, *personal.RULES)
+RULES: tuple[Rule, ...] = (*urls.RULES, assignments.ASSIGNMENTS, *structures.RULES, *prose.RULES, *personal.RULES)
 """Every own rule, secrets before personal data."""
 
 _PLACEHOLDER = re.compile(r"‹([a-z][a-z\-]*)-(\d{1,6})›")
@@ -116,8 +115,8 @@ class Redactor:
         self._allow = tuple(allow)
         self._patterns = tuple(patterns)
         self._max_chars, self._budget = max_chars, budget_ms / 1000
-        self._rules = tuple(rule for rule in RULES if rule.name not in self._off)
-        self._formats = tuple(format_ for format_ in FORMATS if not {format_.kind, format_.name} & self._off)
+        self._rules = Gate([(rule, rule.words) for rule in RULES if rule.name not in self._off], any_case=True)
+        self._formats = Gate([(one, one.words) for one in FORMATS if not {one.kind, one.name} & self._off])
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Redactor:
@@ -208,19 +207,16 @@ class Redactor:
         return secrets + [one for one in people if not any(s.start < one.end and one.start < s.end for s in secrets)]
 
     def _hits(self, text: Text, clock: _Clock) -> Iterator[tuple[str, Hit]]:
-        for format_ in self._formats:
-            if any(word in text.text for word in format_.words):
+        for format_ in self._formats.open(text.text):
+            clock.check()
+            for found in format_.pattern.finditer(text.text):
+                yield format_.name, Hit(*_last_group(found), format_.kind)
+        for rule in self._rules.open(text.text):
+            clock.check()
+            for hit in rule.find(text):
                 clock.check()
-                for found in format_.pattern.finditer(text.text):
-                    start, end = _last_group(found)
-                    yield format_.name, Hit(start, end, format_.kind)
-        for rule in self._rules:
-            if text.has(rule.words):
-                clock.check()
-                for hit in rule.find(text):
-                    clock.check()
-                    if hit.kind not in self._off:
-                        yield rule.name, hit
+                if hit.kind not in self._off:
+                    yield rule.name, hit
         for kind, pattern in self._patterns:
             clock.check()
             for found in pattern.finditer(text.text):
@@ -231,14 +227,14 @@ class Redactor:
         for flattened, bound in ((without_marks(view.text), True), (without_breaks(view.text), False)):
             if not flattened.edits:
                 continue
-            for format_ in self._formats:
-                if not any(len(word) > 2 and word in flattened.text for word in format_.words):
-                    continue
+            for format_ in self._formats.open(flattened.text):
                 clock.check()
                 for found in (format_.pattern if bound else format_.unbound).finditer(flattened.text):
                     span = _last_group(found)
+                    if not bound:
+                        span = _shortest(format_, flattened, *span)
                     raw = view.raw_span(*flattened.raw_span(*span))
-                    if bound or not any(s.start < raw[1] and raw[0] < s.end for s in secrets):
+                    if bound or not any(s.start < raw[1] and raw[0] < s.end and s.rule == format_.name for s in secrets):
                         yield _Found(*raw, format_.kind, format_.name, flattened.text[slice(*span)])
 
     def _again(self, text: str, found: list[_Found], numbering: Numbering, clock: _Clock) -> Iterator[_Found]:
@@ -265,11 +261,6 @@ class Redactor:
             value == allowed or (allowed.startswith("@") and value.lower().endswith(allowed.lower()))
             for allowed in self._allow
         )
-
-    @cached_property
-    def rule_names(self) -> tuple[str, ...]:
-        """The names of everything that looks, for `--explain`."""
-        return tuple(format_.name for format_ in self._formats) + tuple(rule.name for rule in self._rules)
 
 
 def read_patterns(path: Path) -> list[tuple[str, Any]]:
@@ -319,6 +310,14 @@ def _last_group(found: Any) -> tuple[int, int]:
         if found.start(group) >= 0:
             return found.span(group)  # type: ignore[no-any-return]
     return found.span()  # type: ignore[no-any-return]
+
+
+def _shortest(format_: Format, flattened: View, start: int, end: int) -> tuple[int, int]:
+    """A token over line breaks ends at the first break at which it is whole: the next line is its own."""
+    for at in (edit[0] for edit in flattened.edits if start < edit[0] < end):
+        if (whole := format_.unbound.fullmatch(flattened.text[start:at])) is not None:
+            return start, start + whole.end()
+    return start, end
 
 
 def _disjoint(found: Iterable[_Found]) -> list[_Found]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import re2
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,27 @@ class Text:
     def has(self, words: tuple[str, ...]) -> bool:
         """True where one of these words is in the text, or none is asked for."""
         return not words or any(word in self.lower for word in words)
+
+
+class Gate(Generic[T]):
+    """Which of many rules are worth running on a text: one linear pass looks for the words that they wait for."""
+
+    def __init__(self, entries: Iterable[tuple[T, tuple[str, ...]]], *, any_case: bool = False) -> None:
+        """`entries` are rules with their words; one without words always runs."""
+        self._entries: list[tuple[T, int]] = []
+        self._words = re2.Set.SearchSet(_options())
+        self._words.Add("")  # always in the text: a search without it has failed, and that must not pass for "nothing there"
+        for entry, words in entries:
+            number = self._words.Add(("(?i)" if any_case else "") + "|".join(map(re2.escape, words))) if words else 0
+            self._entries.append((entry, number))
+        self._words.Compile()
+
+    def open(self, text: str) -> Iterator[T]:
+        """The rules whose words are in `text`, in their order. Raises RuntimeError when the search fails."""
+        seen = set(self._words.Match(text) or ())
+        if 0 not in seen:
+            raise RuntimeError("the search for words failed")
+        return (entry for entry, number in self._entries if number in seen)
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from bot.redaction import values
@@ -24,26 +25,30 @@ _PUTTY = re.compile(r"Private-Lines: \d+\s+((?:[A-Za-z0-9+/=]{4,}\s*)+)(?:Privat
 
 def find_key_blocks(text: Text) -> Iterator[Hit]:
     """Private keys, also cut off at either end, indented, quoted or with escaped line ends."""
-    source, position = text.text, 0
-    while begin := _BEGIN.search(source, position):
-        end = _END.search(source, begin.end(), begin.end() + 40_000)
-        other = _BEGIN.search(source, begin.end(), end.start() if end else len(source))
-        if end and not other:
-            position = end.end()
+    source, done = text.text, 0
+    ends = [end.span() for end in _END.finditer(source)]
+    begins = [begin.span() for begin in _BEGIN.finditer(source)]
+    for number, (start, position) in enumerate(begins):
+        if start < done:
+            continue
+        following = begins[number + 1][0] if number + 1 < len(begins) else len(source)
+        end = next((end for at, end in ends[bisect_left(ends, (position, 0)) :] if at < following), None)
+        if end is not None:
+            done = end
         else:  # cut: as far as it goes on like a key
-            position = begin.end()
-            while (line := _BODY.match(source, position)) and line.end() > position:
-                position = line.end()
-        yield Hit(begin.start(), position, "private-key")
-    if (end := _END.search(source)) and not _BEGIN.search(source, max(0, end.start() - 40_000), end.start()):
-        before = source[max(0, end.start() - 8000) : end.start()]
-        start = end.start()
-        for line in reversed(re.split(r"(?<=\n)|(?<=\\n)", before)):
-            bare = re.sub(r"\\n|[\s>\"'|+,\\]", "", line)
+            done = position
+            while (line := _BODY.match(source, done)) and line.end() > done:
+                done = line.end()
+        yield Hit(start, done, "private-key")
+    if (tail := _END.search(source)) and not _BEGIN.search(source, max(0, tail.start() - 40_000), tail.start()):
+        before = source[max(0, tail.start() - 8000) : tail.start()]
+        start = tail.start()
+        for piece in reversed(re.split(r"(?<=\n)|(?<=\\n)", before)):
+            bare = re.sub(r"\\n|[\s>\"'|+,\\]", "", piece)
             if bare and not re.fullmatch(r"[A-Za-z0-9+/=]+", bare):
                 break
-            start -= len(line)
-        yield Hit(start, end.end(), "private-key")
+            start -= len(piece)
+        yield Hit(start, tail.end(), "private-key")
     for found in _PUTTY.finditer(source):
         yield Hit(found.start(1), found.end(), "private-key")
 
@@ -81,7 +86,7 @@ def find_cookies(text: Text) -> Iterator[Hit]:
 # --- Kubernetes and registries ------------------------------------------------------------------------------
 
 _DATA = re.compile(r"^([ \t>]*)(?:string)?[dD]ata:[ \t]*$", re.M)
-_DATA_LINE = re.compile(r"([ \t>]*)([\w.\-]+):[ \t]*([\"']?)([^\s\"'#]{2,})\3[ \t]*$")
+_DATA_LINE = re.compile(r"([ \t>]*)([\w.\-]+):[ \t]*([\"']?)([^\s\"']{2,})\3[ \t]*$")
 _JSON_DATA = re.compile(r"\\?\"(?:string)?[dD]ata\\?\"\s*:\s*\{([^{}]{2,20000})\}")
 _JSON_PAIR = re.compile(r"\\?\"[\w.\-]+\\?\"\s*:\s*\\?\"([^\"\\]{2,8000})\\?\"")
 
@@ -179,6 +184,7 @@ _COMMANDS: tuple[tuple[str, str], ...] = (
     (r"htpasswd", r"(?:-\w*b\w*|-\w+ -b)[ ]{1,4}\S+[ ]{1,4}\S+[ ]{1,4}(?P<v>\S+)"),
     (r"sqlplus|expdp|impdp|exp|imp|rman|sqlldr", r"[\"']?[\w$#]{1,40}/(?P<v>[^\s@/\"']{3,})@?"),
     (r"rabbitmqctl|rabbitmqadmin", r"(?:add_user|change_password|authenticate_user)[ ]{1,4}\S+[ ]{1,4}(?P<v>\S+)"),
+    (r"net1?", r"use[ ]{1,4}[^\n]{0,120}/user:\S+[ ]{1,4}(?P<v>[^\s/*]\S*)"),
     (r"net1?", r"user[ ]{1,4}\S+[ ]{1,4}(?P<v>[^\s/*]\S*)"),
     (r"psexec|PsExec64|wmic|schtasks|mstsc|cmdkey|runas", r"[-/](?:p|rp|password|pass):?[ ]{0,4}(?P<v>\S+)"),
     (r"vault", r"login[ ]{1,4}(?:-\S+[ ]{1,4}){0,3}(?:token=)?(?P<v>[^\s\-=]\S*)"),
@@ -208,18 +214,26 @@ def find_commands(text: Text) -> Iterator[Hit]:
     """Passwords in the arguments of programs that take them so: `mysql -p…`, `curl -u user:…`, `redis-cli -a …`."""
     source = text.text
     for program, secret in _COMMAND:
+        done = 0
         for found in program.finditer(source):
             end = _COMMAND_END.search(source, found.end(), found.end() + 400)
             stop = end.start() if end else min(len(source), found.end() + 400)
-            for argument in secret.finditer(source, found.end() - 1, stop):
+            begin, done = max(found.end() - 1, done), stop
+            for argument in secret.finditer(source, begin, stop):
                 if not source[argument.start() - 1].isspace() and argument.start() != found.end() - 1:
                     continue
                 start = argument.start("v")
-                value = read_value(source, start)
-                if value is None or value.start >= stop:
-                    continue
-                if _is_argument_secret(value.text):
-                    yield Hit(value.start, value.end, "password")
+                if source[start] in "\"'":
+                    value = read_value(source, start)
+                    if value and _is_argument_secret(value.text):
+                        yield Hit(value.start, value.end, "password")
+                elif _is_argument_secret(word := argument["v"].rstrip("\"'`,;)")):
+                    yield Hit(start, start + len(word), "password")
+
+
+def find_piped(text: Text) -> Iterator[Hit]:
+    """`echo … | docker login --password-stdin`."""
+    source = text.text
     for found in _PIPED.finditer(source):
         value = found[1].strip("\"'")
         start = found.start(1) + found[1].index(value)
@@ -286,6 +300,7 @@ RULES: tuple[Rule, ...] = (
     Rule("sql", "ALTER USER is typed in the heat", "ALTER USER app IDENTIFIED BY 'Correct-Horse-9'", matching(_SQL.pattern, "password", accept=_is_sql_secret), ("identified", "password", "secret")),
     Rule("sql-bare", "Oracle takes it without quotes", "ALTER USER app IDENTIFIED BY Correct_Horse9", matching(_SQL_BARE.pattern, "password", accept=lambda v: accepts("password", v, quoted=False, loose=False)), ("identified",)),
     Rule("command", "programs that take a password as an argument", "mysql -uroot -pCorrect-Horse-9 shop", find_commands, _PROGRAM_WORDS),
+    Rule("piped", "a password that is echoed into a program", "echo Correct-Horse-9 | docker login -u ci --password-stdin", find_piped, ("echo ", "printf ")),
     Rule("netrc", "curl's and git's password file", "machine git.internal login ci password Correct-Horse-9", matching(_NETRC.pattern, "password", accept=lambda v: not values.is_placeholder(v) and not values.is_status(v)), ("password",)),
     Rule("pgpass", "libpq's password file", "db-1:5432:orders:app:Correct-Horse-9", matching(_PGPASS.pattern, "password", accept=lambda v: not values.is_placeholder(v) and values.is_password_like(v))),
     Rule("directive", "configuration with a space between", "requirepass Correct-Horse-9", matching(_CONF.pattern, "password", accept=_is_conf_secret), ("pass", "auth", "rootpw", "bindpw", "secret", "env ", "community", "key-string", "user ")),

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from bot.redaction import values
-from bot.redaction.rules import Hit, Rule, Text, compile_
+from bot.redaction.rules import Hit, Rule, Text, compile_, matching
 
-_SCHEME = compile_(r"(?i)[a-z][a-z0-9+.\-]*:(?://|%2F%2F|\\/\\/)")
+_SCHEME = compile_(r"(?i)[a-z][a-z0-9+.\-]*(?::|%3A)(?://|%2F%2F|\\/\\/)")
 _REST = re.compile(r"[^\s\"'`<>]{1,2000}")
 _AT_HOST = re.compile(
-    r"(?:@|%40)(?=(?:\[[0-9a-fA-F:]+\]|[\w.\-]+|\$\{?\w+\}?|\{\{[^}]*\}\}|tcp\(|unix\()(?::\d+|:\$|:\{|:<)?(?:[/?,;)\]}|.:&\\*_~]|%2F|$))"
+    r"(?:@|%40)(?=(?:\[[0-9a-fA-F:]+\]|[\w.\-]+|\$\{?\w+\}?|\{\{[^}]*\}\}|tcp\(|unix\()(?::\d+|:\$|:\{|:<)?(?:[/?,;)\]}|.:&\\*_~]|%2F|%3A|$))"
 )
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|%2F)")
 
@@ -67,6 +67,13 @@ def _is_documentation(secret: str) -> bool:
     return secret.lower() in {"password", "pass", "pw", "pwd", "passwd", "secret", "token", "user", "***", "xxx"}
 
 
+def _is_query_secret(value: str) -> bool:
+    return not values.is_placeholder(value) and not values.is_name(value) and values.is_random(value, 16)
+
+
+_QUERY = matching(r"(?i)(?:[?&]|%3F|%26)(?:code|key|auth|sig|sid|s|otp|ticket|assertion|samlresponse|state_token|invite|magic|hash|hmac|h|t|k)(?:=|%3D)([^\s&\"'`<>#|]{16,})", "token", accept=_is_query_secret)
+_ORACLE = matching(r"(?i)\b(?:thin|oci8?):[\w$#]{1,40}/([^\s/@\"'`]{3,})@", "password", accept=lambda value: not values.is_placeholder(value))
+
 URLS = Rule(
     name="url-password",
     why="connection strings are what tracebacks print; the host beside the password has to stay",
@@ -74,3 +81,6 @@ URLS = Rule(
     find=find,
     words=("://", "%2f%2f", "\\/\\/"),
 )
+QUERY = Rule("query", "links that log in: `?code=…`, `?key=…`", "GET /callback?code=4f9aB8c7D6e5F4a3B2c1", _QUERY, ("=", "%3d"))
+ORACLE = Rule("oracle-url", "Oracle's own kind of address", "jdbc:oracle:thin:app/Correct9Horse@ora-1:1521/ORCL", _ORACLE, ("thin:", "oci"))
+RULES: tuple[Rule, ...] = (URLS, QUERY, ORACLE)

@@ -100,6 +100,8 @@ def is_placeholder(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """True for code, a path or the name of a variable that leads to the secret."""
+    if len(value) > 300:
+        return False
     if _PATH.fullmatch(value):
         return not any(is_random(part, 20) for part in re.split(r"[/\\]", value))
     return bool(
@@ -125,6 +127,11 @@ def is_sentence(value: str) -> bool:
     return len(words) > 1 and (
         bool(_STOP & set(words)) or len(words) > 12 or any(word.strip(".,") in _NOT_A_VALUE for word in words)
     )
+
+
+def has_stop_words(value: str) -> bool:
+    """True where a sentence speaks: `the`, `is`, `for`."""
+    return bool(_STOP & set(value.lower().split()))
 
 
 def is_name(value: str) -> bool:
@@ -166,6 +173,7 @@ def is_random(value: str, length: int = 8) -> bool:
     """True for what a machine made up: at least `length` characters with letters and digits mixed."""
     if len(value) < length:
         return False
+    value = value[:256]
     upper, lower, digit = (any(map(test, value)) for test in (str.isupper, str.islower, str.isdigit))
     if not digit or not (upper or lower):
         # letters alone: only long ones of both cases that are no CamelCase

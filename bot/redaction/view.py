@@ -122,20 +122,21 @@ def _normalising(text: str) -> Iterator[Edit]:
             }
             glue = "" if mail or same else " "
             inside = found.start("label") if same else found.start("target")
-            yield start, inside, glue
+            phone = found["scheme"] == "tel:"
+            yield start, inside, "tel:" if phone else glue
             position, close = inside, (end - 1, glue)
             if label is not None and not same:
                 bar = found.start("label") - 1
-                inner = [edit for edit in _normalising(text[inside:bar])]
+                inner = list(_normalising(text[inside:bar]))
                 yield from ((inside + a, inside + b, with_) for a, b, with_ in inner)
-                yield bar, bar + 1, " "
+                yield bar, bar + 1, " tel:" if phone else " "
                 position = bar + 1
     if close[0] >= 0:
         yield close[0], close[0] + 1, close[1]
 
 
 _MARKS = re.compile(r"`[ \t]?`|[*~`]+")
-_BREAKS = re.compile(r"`?[ \t]*\r?\n[ \t>]*`?")
+_BREAKS = re.compile(r"`?[ \t]?\r?\n[ \t>]*`?")
 
 
 def without_marks(text: str) -> View:

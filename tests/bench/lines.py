@@ -1,0 +1,477 @@
+"""Adversarial lines of our own, in other wordings than any measuring set: ⟦secret⟧, ⟪must stay⟫, kinds as comments.
+
+Values are made up at run time from `{names}` (see `VALUES`), so that no real-looking secret stands in the repository.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+import re
+import string
+from typing import Any
+
+LETTERS = string.ascii_letters + string.digits
+PASSWORDS = ("Crimson", "Teapot", "Glacier", "Mango", "Violin", "Saturn", "Thunder", "Raccoon", "Cobalt", "Juniper")
+
+SECRETS = r"""
+# passwords: syntaxes
+DATABASE__MAIN__PASSWORD: "⟦{pw}⟧"
+db.default.password=⟦{pw}⟧
+export PGPASSWORD=⟦{pw}⟧; psql -h ⟪pg-1.prod⟫ -U app
+set MYSQL_PWD=⟦{pw}⟧ && mysqldump -h ⟪10.4.4.4⟫ shop
+$env:SQL_ADMIN_PASSWORD = "⟦{pw}⟧"
+ENV REDIS_PASSWORD ⟦{pw}⟧
+ARG NPM_PASSWORD=⟦{alnum20}⟧
+config.password = '⟦{pw}⟧'  # ⟪staging⟫
+:password => "⟦{pw}⟧", :host => "⟪db-4⟫"
+"Password": "⟦{pw}⟧", "Server": "⟪sql-02⟫"
+password   =   "⟦{pw}⟧"
+admin_password = "⟦{wordpw}⟧"
+DB_PASS='⟦{pw}⟧' DB_NAME=⟪orders⟫
+smtp_pass: ⟦{wordpw}⟧
+spring.datasource.hikari.password=⟦{pw}⟧
+<add key="SmtpPassword" value="⟦{pw}⟧" />
+<property name="hibernate.connection.password">⟦{pw}⟧</property>
+<Password>⟦{pw}⟧</Password><Host>⟪ora-2⟫</Host>
+{\"db_password\":\"⟦{pw}⟧\",\"db_host\":\"⟪db-7⟫\"}
+{"name": "MONGO_PASSWORD", "value": "⟦{pw}⟧"}
+- name: KEYCLOAK_ADMIN_PASSWORD\n  value: ⟦{pw}⟧\n- name: ⟪KC_HOSTNAME⟫
+define('DB_PASSWORD', '⟦{pw}⟧');
+os.environ["SMTP_PASSWORD"] = "⟦{pw}⟧"
+putenv("LDAP_BIND_PW=⟦{pw}⟧")
+conn = psycopg2.connect(host="⟪db-9⟫", user="app", password="⟦{pw}⟧")
+new Credentials("svc", password: "⟦{pw}⟧")
+Config{Host:⟪db-2⟫ User:app Password:⟦{pw}⟧ Port:5432}
+map[host:⟪db-2⟫ password:⟦{alnum16}⟧ user:app]
+LoginRequest(username=jdoe, password=⟦{pw}⟧, tenant=⟪acme⟫)
+| password | ⟦{pw}⟧ |
+*Password:* ⟦{pw}⟧
+> password: ⟦{pw}⟧
+`db_password`: `⟦{pw}⟧`
+password%3D⟦{alnum12}⟧%26user%3Dapp
+payload: %7B%22password%22%3A%22⟦{alnum12}⟧%22%7D
+"credentials":{"username":"⟪svc⟫","password":"⟦{pw}⟧"}
+passwort: ⟦{pw}⟧ auf ⟪db-3⟫
+contraseña: ⟦{pw}⟧
+mot de passe : ⟦{pw}⟧
+пароль: ⟦{pw}⟧
+login ci password ⟦{pw}⟧
+machine ⟪nexus.shop.net⟫ login ci password ⟦{alnum16}⟧
+⟪db-1⟫:5432:orders:app:⟦{pw}⟧
+requirepass ⟦{alnum20}⟧
+masterauth ⟦{wordpw}⟧
+ansible_become_pass=⟦{pw}⟧
+ansible_ssh_pass: ⟦{wordpw}⟧
+bindpw ⟦{pw}⟧
+wpa_passphrase=⟦{wordpw}⟧
+username cisco privilege 15 secret ⟦{pw}⟧
+passphrase: ⟦correct mango violin saturn⟧
+# passwords: command lines
+mysqladmin -u root -p⟦{alnum12}⟧ -h ⟪db-3⟫ ping
+mariadb -uapp -p'⟦{pw}⟧' ⟪orders⟫
+mongosh ⟪mongo-0:27017⟫ -u admin -p ⟦{pw}⟧
+mongodump --username backup --password ⟦{wordpw}⟧ --out /backup
+redis-cli -a ⟦{alnum20}⟧ -h ⟪redis-2⟫ ping
+redis-cli -u redis://:⟦{alnum20}⟧@⟪redis-2⟫:6379
+docker login -u robot --password ⟦{alnum20}⟧ ⟪harbor.shop.net⟫
+helm registry login ⟪reg.shop.net⟫ -u ci -p ⟦{pw}⟧
+curl -u "elastic:⟦{alnum20}⟧" ⟪https://es-1:9200/_cat/health⟫
+curl --user ops:⟦{pw}⟧ -k ⟪https://10.0.4.4/status⟫
+http -a admin:⟦{pw}⟧ ⟪rabbit-1:15672/api/nodes⟫
+wget --password=⟦{pw}⟧ --user=mirror ⟪ftp.shop.net⟫
+sshpass -p ⟦{pw}⟧ scp dump.sql ⟪backup-1⟫:/data
+ldapsearch -x -D cn=admin -w ⟦{pw}⟧ -b ⟪dc=shop,dc=net⟫
+sqlcmd -S ⟪sql-01⟫ -U sa -P ⟦{pw}⟧ -Q "select 1"
+sqlplus scott/⟦{alnum12}⟧@⟪ORCL⟫
+rabbitmqctl add_user ops ⟦{pw}⟧
+htpasswd -b /etc/nginx/.htpasswd admin ⟦{pw}⟧
+openssl rsa -in ⟪key.pem⟫ -passin pass:⟦{wordpw}⟧
+keytool -list -keystore ⟪app.jks⟫ -storepass ⟦{alnum12}⟧
+unzip -P ⟦{pw}⟧ ⟪dump.zip⟫
+vault login ⟦hvs.{alnum24}⟧
+kubectl create secret generic ⟪orders-db⟫ --from-literal=password=⟦{pw}⟧
+kubectl create secret generic ⟪api⟫ --from-literal=apikey=⟦{alnum32}⟧
+echo "⟦{pw}⟧" | docker login -u ci --password-stdin ⟪reg.shop.net⟫
+echo 'root:⟦{pw}⟧' | chpasswd
+java -Djavax.net.ssl.keyStorePassword=⟦{wordpw}⟧ -jar ⟪app.jar⟫
+./deploy.sh --db-pass=⟦{pw}⟧ --env ⟪prod⟫
+flyway -user=flyway -password=⟦{pw}⟧ ⟪migrate⟫
+influx -username admin -password ⟦{wordpw}⟧ -host ⟪influx-1⟫
+clickhouse-client --host ⟪ch-1⟫ --password ⟦{alnum16}⟧
+smbclient //⟪nas-1⟫/backup -U svc%⟦{pw}⟧
+net use Z: \\⟪nas-1⟫\share /user:svc ⟦{pw}⟧
+cmdkey /add:⟪srv-1⟫ /user:svc /pass:⟦{pw}⟧
+# passwords: addresses
+mssql://sa:⟦{alnum12}⟧@⟪sql-1⟫:1433/billing
+ldap://cn=admin:⟦{alnum12}⟧@⟪ldap-1⟫:389
+smtp://apikey:⟦{alnum20}⟧@⟪smtp.mail.net⟫:587
+sftp://backup:⟦{wordpw}⟧@⟪files.shop.net⟫/nightly
+jdbc:oracle:thin:app/⟦{alnum12}⟧@⟪ora-1:1521/ORCL⟫
+cassandra://app:⟦{pw}⟧@⟪cass-1,cass-2⟫/ks
+nats://svc:⟦{alnum20}⟧@⟪nats-1⟫:4222
+https://⟦{hex32}⟧@⟪o4411.ingest.sentry.io⟫/4501
+mqtt://device:⟦{wordpw}⟧@⟪mqtt-2⟫:1883
+proxy=http://corp\\svc:⟦{alnum12}⟧@⟪proxy-1⟫:8080
+postgresql://app:⟦{alnum6}#{alnum6}⟧@⟪db-1⟫/shop
+mongodb://root:⟦{alnum6}/{alnum6}⟧@⟪mongo-0⟫:27017,⟪mongo-1⟫:27017/admin
+postgres:\/\/app:⟦{alnum12}⟧@⟪db-1⟫:5432\/shop
+postgres%3A%2F%2Fapp%3A⟦{alnum12}⟧%40⟪db-1⟫%3A5432
+User ID=app;Password=⟦{pw}⟧;Host=⟪db-1⟫;Port=5432;
+Driver={ODBC Driver 18};Server=⟪sql-3⟫;UID=app;PWD=⟦{pw}⟧;
+user=app password='⟦{pw}⟧' host=⟪db-5⟫
+AccountEndpoint=https://⟪shop.documents.azure.com⟫:443/;AccountKey=⟦{b64_86}⟧==;
+# passwords: sentences
+the password for ⟪grafana⟫ is now ⟦{pw}⟧
+Password for the deploy user was changed to ⟦{pw}⟧ yesterday
+I've set the root pw to ⟦{wordpw}⟧ on ⟪db-4⟫
+try ⟦{pw}⟧ as the password for ⟪jenkins⟫
+⟦{pw}⟧ is the new password of ⟪svc-orders⟫
+login with admin / ⟦{pw}⟧ on ⟪kibana.shop.net⟫
+creds: ops:⟦{pw}⟧
+credentials are deploy/⟦{wordpw}⟧, host is ⟪web-3⟫
+user: app, pass: ⟦{pw}⟧
+username root password ⟦{pw}⟧
+the db password (⟦{pw}⟧) is in the wiki too
+my password "⟦{wordpw}⟧" does not work on ⟪vpn-2⟫
+ssh root@⟪10.1.1.9⟫ with password ⟦{pw}⟧
+can you log in as backup with ⟦{pw}⟧ on ⟪nas-1⟫?
+Passwort für ⟪db-7⟫ lautet ⟦{pw}⟧
+la contraseña de ⟪db-7⟫ es ⟦{pw}⟧
+le mot de passe est ⟦{pw}⟧
+temporary password: ⟦{wordpw}⟧ (expires ⟪tomorrow⟫)
+OTP is ⟦{d6}⟧ for ⟪bastion-1⟫
+2FA code: ⟦{d6}⟧
+the bearer token for ⟪staging⟫ is ⟦{alnum32}⟧
+api key ⟦{alnum32}⟧ leaked in ⟪build 4411⟫
+here's the token: ⟦{alnum40}⟧
+the signing secret is ⟦{hex32}⟧, ⟪app A1⟫
+use ⟦{alnum40}⟧ as the api key
+Incorrect API key provided: ⟦{alnum32}⟧. (⟪HTTP 401⟫)
+unauthorized: unknown token ⟦{hex40}⟧
+# tokens: keys and headers
+X-Auth-Token: ⟦{alnum32}⟧
+X-Vault-Token: ⟦{alnum26}⟧
+PRIVATE-TOKEN: ⟦{alnum20}⟧
+Ocp-Apim-Subscription-Key: ⟦{hex32}⟧
+x-functions-key: ⟦{b64_52}⟧==
+Authorization: ApiKey ⟦{b64_60}⟧
+authorization: ⟦{hex40}⟧
+'Authorization': 'Token token=⟦{alnum32}⟧'
+-H "Authorization: token ⟦{hex40}⟧" ⟪https://git.shop.net/api/v3⟫
+-H 'api-key: ⟦{alnum32}⟧'
+authorization_header="Bearer ⟦{alnum40}⟧"
+refresh_token=⟦{alnum40}⟧&grant_type=refresh_token
+id_token: ⟦{jwt}⟧
+{"refreshToken":"⟦{alnum40}⟧","tokenType":"⟪Bearer⟫"}
+client_secret: ⟦{alnum32}⟧
+OAUTH_CLIENT_SECRET="⟦{alnum24}-{alnum6}⟧"
+webhook_secret: ⟦{hex40}⟧
+SIGNING_SECRET=⟦{hex32}⟧
+JWT_SECRET=⟦{wordpw}⟧
+APP_KEY=base64:⟦{b64_43}⟧=
+SESSION_SECRET=⟦{alnum32}⟧
+consul acl token ⟦{uuid}⟧ has no rights
+CONSUL_HTTP_TOKEN=⟦{uuid}⟧
+X-Consul-Token: ⟦{uuid}⟧
+secret_id: ⟦{uuid}⟧
+HONEYCOMB_API_KEY=⟦{hex32}⟧
+OPSGENIE_API_KEY: ⟦{uuid}⟧
+api_token=⟦{alnum24}⟧ job=⟪nightly⟫
+license_key: ⟦{hex40}⟧
+encryption.key=⟦{b64_43}⟧=
+aes_key = ⟦{hex32}⟧
+GET /api/v2/items?access_token=⟦{alnum32}⟧&page=⟪2⟫
+https://⟪maps.shop.net⟫/geo?key=⟦{alnum32}⟧&q=x
+POST /hook?token=⟦{alnum24}⟧ ⟪202⟫
+https://⟪cdn.shop.net⟫/f.bin?Expires=1764499337&Signature=⟦{alnum40}~{alnum40}⟧&Key-Pair-Id=K2ABC
+wss://⟪push.shop.net⟫/socket?auth=⟦{alnum32}⟧
+session_token=⟦{alnum40}⟧
+Cookie: auth_session=⟦{alnum32}⟧; lang=⟪de⟫
+Set-Cookie: connect.sid=⟦s%3A{alnum32}.{alnum32}⟧; Path=/; Secure
+curl -b 'session=⟦{alnum32}⟧' ⟪https://shop.net/cart⟫
+kubectl config set-credentials ci --token=⟦{alnum40}⟧
+npm config set //⟪reg.shop.net⟫/:_authToken ⟦{alnum36}⟧
+_auth=⟦{b64basic}⟧
+"auth": "⟦{b64basic}⟧"
+consumer_key=⟦{alnum24}⟧ consumer_secret=⟦{alnum40}⟧
+# tokens of vendors
+⟦ghp_{alnum36}⟧
+⟦github_pat_{alnum22}_{alnum40}{alnum18}⟧ in ⟪CI log⟫
+⟦glrt-{alnum20}⟧ for ⟪runner 7⟫
+pushed ⟦AKIA{upper16}⟧ to ⟪shop/infra⟫
+⟦xoxp-{d12}-{d12}-{d12}-{hex32}⟧
+⟦xapp-1-A0{upper8}-{d12}-{hex64}⟧
+⟦https://⟫
+hooks: https://discord.com/api/webhooks/⟦{d18}/{alnum40}{alnum28}⟧
+https://⟪shop.webhook.office.com⟫/webhookb2/⟦{uuid}@{uuid}/IncomingWebhook/{hex32}/{uuid}⟧
+telegram bot ⟦{d10}:AA{alnum33}⟧
+⟦sk-ant-api03-{alnum40}{alnum40}-{alnum12}AA⟧
+⟦sk-{alnum20}T3BlbkFJ{alnum20}⟧
+⟦hf_{alnum34}⟧ for ⟪model pull⟫
+⟦rk_live_{alnum24}⟧
+⟦whsec_{alnum32}⟧
+⟦SG.{alnum22}.{alnum43}⟧
+⟦key-{hex32}⟧ mailgun
+⟦{hex32}-us14⟧
+⟦dop_v1_{hex64}⟧
+⟦dapi{hex32}⟧ on ⟪adb-1.azuredatabricks.net⟫
+⟦glc_{b64_60}⟧
+⟦glsa_{alnum32}_{hex8}⟧
+⟦sntrys_{b64_60}⟧
+⟦NRAK-{upper27}⟧
+⟦tskey-auth-{alnum12}-{alnum32}⟧
+⟦dp.st.prd.{alnum40}⟧
+⟦lin_api_{alnum40}⟧
+⟦ntn_{alnum46}⟧
+⟦shpat_{hex32}⟧
+⟦EAAA{alnum60}⟧
+⟦pul-{hex40}⟧
+⟦{alnum14}.atlasv1.{alnum64}⟧
+⟦ATATT3{alnum60}{alnum60}={hex8}⟧
+⟦CCIPAT_{alnum22}_{hex40}⟧
+⟦AGE-SECRET-KEY-1{upper58}⟧
+⟦ya29.{alnum60}⟧
+⟦{jwt}⟧ from ⟪idp-1⟫
+⟦$2b$12${alnum22}{alnum31}⟧
+root:⟦$6$rounds=5000${alnum16}${alnum43}{alnum43}⟧:19000:0:99999:7:::
+⟦$argon2id$v=19$m=65536,t=3,p=4${alnum22}${alnum43}⟧
+# structures
+kind: Secret\nmetadata:\n  name: ⟪redis-auth⟫\nstringData:\n  REDIS_URL: ⟦{pw}⟧\ntype: Opaque
+CREATE USER report WITH PASSWORD '⟦{pw}⟧';
+ALTER ROLE app ENCRYPTED PASSWORD '⟦{pw}⟧' VALID UNTIL '⟪2027-01-01⟫';
+SET PASSWORD FOR 'app'@'%' = PASSWORD('⟦{pw}⟧');
+CREATE LOGIN ops WITH PASSWORD = N'⟦{pw}⟧', CHECK_POLICY=OFF
+GRANT ALL ON shop.* TO 'x'@'%' IDENTIFIED BY '⟦{pw}⟧'
+-----BEGIN ENCRYPTED @@PRIVATE KEY-----\n⟦{b64_64}⟧\n⟦{b64_64}⟧
+{"privateKey":"-----BEGIN RSA @@PRIVATE KEY-----\\n⟦{b64_64}⟧\\n⟦{b64_64}⟧\\n-----END RSA @@PRIVATE KEY-----\\n","host":"⟪h1⟫"}
+# disguises
+password=⟦{alnum6}​{alnum6}⟧ on ⟪db-1⟫
+pass­word: ⟦{pw}⟧
+“password”: “⟦{pw}⟧”
+password＝⟦{pw}⟧
+*token*: `⟦{alnum40}⟧`
+pаssword=⟦{pw}⟧
+mongodb://svc:<mailto:⟦{alnum12}⟧@mongo.shop.net|⟦{alnum12}⟧@mongo.shop.net>/admin
+<https://ops:⟦{alnum12}⟧@kibana.shop.net/app|https://ops:⟦{alnum12}⟧@kibana.shop.net/app>
+api_key=\u0022⟦{alnum32}⟧\u0022
+ghp_⟦{alnum14}⟧\n⟦{alnum22}⟧\n⟪deploy⟫ failed
+\x1b[31mpassword\x1b[0m=⟦{pw}⟧
+&lt;password&gt;⟦{pw}⟧&lt;/password&gt;
+&quot;password&quot;:&quot;⟦{pw}⟧&quot;
+~token~ = ⟦{alnum40}⟧
+cG9zdGdyZXM6Ly9h: ⟦{b64dsn}⟧
+"""
+
+PERSONAL = r"""
+bounce for ⟦maria.lopez+shop@correo.es⟧ on ⟪mx-2⟫
+From: Jo Doe <⟦jo.doe@kunde.example.com⟧>
+user ⟦j_smith99@gmail.com⟧ can't pay, order ⟪A-4411⟫
+%7B%22email%22%3A%22⟦ann%40web.de⟧%22%7D
+mail to ⟦karl [at] firma [dot] de⟧ please
+<mailto:⟦eva@posteo.net⟧|⟦eva@posteo.net⟧> reports ⟪502⟫
+call me at ⟦+1 (212) 555-0147⟧
+Tel.: ⟦030 1234567⟧
+mobile=⟦07700 900123⟧ carrier=⟪o2⟫
+whatsapp ⟦+55 11 91234-5678⟧
+phone_number: "⟦415-555-0132⟧"
+callback ⟦0171/2345678⟧ after 5
+card_no=⟦4111111111111111⟧ ⟪declined⟫
+Visa ⟦4012 8888 8888 1881⟧
+amex ⟦378282246310005⟧ refused by ⟪adyen⟫
+IBAN ⟦FR14 2004 1010 0505 0001 3M02 606⟧
+refund to ⟦DE89370400440532013000⟧ failed
+social security number ⟦078-05-1120⟧
+"ssn": "⟦219099999⟧"
+passport no. ⟦C01X00T47⟧ rejected by ⟪kyc-svc⟫
+NINO: ⟦QQ 12 34 56 C⟧
+client: ⟦81.2.69.142⟧, server: ⟪shop.net⟫
+X-Real-IP: ⟦2a03:2880:f12f:83:face:b00c:0:25de⟧
+⟦93.184.216.34⟧ - bob [29/Nov/2026:10:01:02 +0000] "GET ⟪/x⟫ HTTP/1.1" 200
+user logged in from ⟦151.101.1.69⟧ to ⟪vpn-1⟫
+customer_ip: "⟦212.58.244.20⟧"
+source ip ⟦104.16.132.229⟧ blocked by ⟪waf-1⟫
+"""
+
+HARMLESS = r"""
+password must be at least 12 characters
+Your password has been reset.
+the password is incorrect
+password: required
+Password: (will be prompted)
+password_hash: bcrypt
+password_policy: strict
+token_endpoint: https://idp.shop.net/oauth2/token
+token_type=Bearer expires_in=3600
+token refresh took 812ms for tenant acme-prod-2
+token count 4096 exceeds limit 2048
+max_new_tokens=512 temperature=0.2 top_p=0.95
+prompt_tokens=812 completion_tokens=94 total_tokens=906
+secretName: wildcard-shop-net-tls
+secret "checkout-env" already exists
+imagePullSecrets: [regcred]
+secrets-store-csi-driver 1.4.2 mounted 3 objects
+key "password" not found in Secret shop/orders-db-2
+api_key_id=7 rotated by vault-agent
+access_key_count 2 of 2 for user ci
+public_key: ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQ
+authorized_keys updated for deploy
+ssh-rsa key 2048 bits deprecated
+host key verification failed.
+key=orders:2026:11 partition=7 offset=99123
+message key order-77123 went to DLQ
+primary key violation on orders (id)=(4411)
+foreign_key_checks=0
+sort_key=created_at
+cache_key="product:42:de_DE"
+idempotency-key: 0b0e7c3e-5f6b-4a1e-9d7a-1b2c3d4e5f60
+auth=ok user=app db=orders
+auth method scram-sha-256 not supported
+Authorization: Bearer <token>
+Authorization: Bearer ${ACCESS_TOKEN}
+curl -H "Authorization: Bearer $(vault read -field=token auth/ci)" https://api.shop.net
+curl -u $USER:$PASS https://nexus.shop.net
+curl -u "$NEXUS_USER:$NEXUS_PASSWORD" https://nexus.shop.net
+mysql -u root -p$MYSQL_ROOT_PASSWORD shop
+mysql -p -u app -h db-1 orders
+mysql --port 3306 --protocol tcp -P 3306
+redis-cli -h redis-1 -p 6380 info
+docker run -p 127.0.0.1:5432:5432 -e POSTGRES_PASSWORD postgres:16
+psql "host=db-1 user=app password=$PGPASSWORD"
+PGPASSWORD="$(cat /run/secrets/pg)" psql -h db-1
+export TOKEN=$(kubectl -n ci create token builder)
+kubectl get secret orders-db -o jsonpath='{.data.password}' | base64 -d
+kubectl create secret generic db --from-literal=password="$PW"
+kubectl create secret docker-registry regcred --docker-password=<password>
+vault kv get -field=password secret/orders/db
+password = getpass.getpass()
+password := os.Getenv("DB_PASSWORD")
+const token = localStorage.getItem("token");
+token = request.headers.get("X-Token")
+String password = config.getPassword();
+private String password;
+password: Optional[str] = None
+if (password.length < 8) throw new Error("too short")
+self.password = password
+secret = kms.decrypt(blob)
+at org.apache.kafka.common.security.authenticator.SaslClientAuthenticator.authenticate(SaslClientAuthenticator.java:430)
+javax.crypto.BadPaddingException: Given final block not properly padded
+java.security.UnrecoverableKeyException: Cannot recover key
+com.shop.security.TokenExpiredException: token expired at 2026-11-30T10:00:00Z
+ERROR: role "reporting" password expired
+pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=10.3.2.1 user=root
+Failed password for invalid user admin from 10.2.3.4 port 51234 ssh2
+Accepted publickey for deploy from 10.2.3.4 port 51234 ssh2: ED25519 SHA256:8f0Yh1zQm4o0m6Wv5fXo2h1q7jX1m2n3b4v5c6x7z8A
+session opened for user root by (uid=0)
+Session 4411 of user deploy.
+session_id not found, creating a new one
+cookie jar is full (4096)
+user-agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36
+x-amz-request-id: 4442587FB7D0A2F9
+x-amz-id-2: vlR7PnpV2Ce81l0PRw6jlUpck7Jo5ZsQjryTjKlc5aLWGVHPZLj5NeC6qMa0emYBDXOo6QBU0Wo=
+sha256:0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0
+git rev-parse HEAD -> 4b825dc642cb6eb9a060e54bf8d69288fbee4904
+commit 4b825dc (HEAD -> main) Add token bucket limiter
+Signed-off-by on branch feature/password-reset-2
+PR #4411 rename SECRET_KEY to APP_SECRET_KEY
+feature flag auth.token-rotation.v2 on for 10%
+chart kube-prometheus-stack-61.3.2 pods 3/3
+node ip-10-24-7-113.eu-west-1.compute.internal NotReady
+pod token-service-5d9c7b6f8-abcde in ns identity
+container id 3b1f0c7d9e8a6b5c4d3e2f1a0b9c8d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c exited
+kafka cluster id 4L6g3nShT-eMCtK--X86sw
+topic payments.tokens.v1 lag 99123 group token-consumer-2
+zookeeper session 0x10000a1b2c3d4e5 expired
+LSN 16/B374D848 xid 7712345 pid 28143
+certificate CN=api.shop.net serial 04:9f:2c:4e:1a:b3 expires in 12d
+CRL https://crl.shop.net/root.crl not reachable
+dns shop.net TXT "v=spf1 include:_spf.shop.net -all"
+phone-service 5xx 12% since 10:42
+call duration 00:12:33, 415 ms p99
+order 2026-11-30-0042 total 1299.00
+ticket 4411-555-0100 assigned
+invoice 4111 1111 1111 1112 lines 3
+bytes 5368709120 of 10737418240 used
+epoch 1764499337 epoch_ms 1764499337123
+ip 10.0.0.1 remote_addr=10.1.2.3 client_ip=192.168.3.4
+client 172.16.3.4 connected to 52.95.110.1:443
+resolver 9.9.9.9 timed out
+upstream server 3.120.4.5:443 refused
+image harbor.shop.net/shop/api:1.42.0@sha256:0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0
+github.com/shop/infra@v1.2.3 updated
+root@db-1:~# systemctl status postgresql
+ssh ops@web-1.shop.net uptime
+git clone git@git.shop.net:platform/infra.git
+rsync -a backup@nas-1.shop.net:/data /mnt
+smtp 550 5.1.1 user unknown
+postfix/qmgr[2211]: 4B8F21C0A3: removed
+PASSWORD_RESET_URL=https://shop.net/reset
+SECRET_MANAGER_PROJECT=shop-prod
+TOKEN_BUCKET_SIZE=100 TOKEN_REFILL_RATE=10/s
+JWT_ISSUER=https://idp.shop.net JWT_AUDIENCE=orders
+SESSION_TIMEOUT=1800 COOKIE_DOMAIN=.shop.net
+AUTH_MODE=ldap AUTH_SERVER=ldap-1
+passes=3 passed=44 bypass=false compass=n
+author=jdoe authority=shop-ca authenticated=true
+keyboard=us keyring=/etc/apt/keyrings/docker.gpg
+monkey=1 turkey=2 hockey=3
+secretary of state
+tokenize("a b c") -> 3
+pinned version 1.2.3, pin 4 CPUs, spin lock
+PIN pad offline at store 4411
+code=AC04 error_code=40001 sqlstate=23505
+the key is to restart replicas one by one
+the secret is that nobody reads the runbook
+credentials: include
+credentials for vault are managed by terraform
+login page returns 500
+login failed for 3 users
+"""
+
+
+def values(seed: int) -> dict[str, str]:
+    """Fresh values for one line."""
+    rng = random.Random(seed)
+
+    def pick(alphabet: str, count: int) -> str:
+        return "".join(rng.choice(alphabet) for _ in range(count))
+
+    def mixed(count: int) -> str:
+        return pick(string.ascii_uppercase, 1) + pick(string.digits, 1) + pick(LETTERS, count - 3) + pick(string.ascii_lowercase, 1)
+
+    one, two = rng.sample(PASSWORDS, 2)
+    made = {
+        "pw": rng.choice([f"{one}{rng.randint(10, 99)}!{two}", f"{one}{rng.randint(100, 9999)}", f"{pick(LETTERS, 5)}{rng.choice('!?*#%+')}7{pick(LETTERS, 6)}k"]),
+        "wordpw": f"{one.lower()}{rng.choice('-_')}{two.lower()}-{rng.randint(100, 999)}",
+        "uuid": f"{pick('0123456789abcdef', 8)}-{pick('0123456789abcdef', 4)}-4{pick('0123456789abcdef', 3)}-a{pick('0123456789abcdef', 3)}-{pick('0123456789abcdef', 12)}",
+    }
+    made["jwt"] = ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in (b'{"alg":"HS256","typ":"JWT"}', f'{{"sub":"{mixed(9)}","iat":1764499337}}'.encode(), rng.randbytes(32)))
+    made["b64basic"] = base64.b64encode(f"ci-bot:{made['pw']}".encode()).decode()
+    made["b64dsn"] = base64.b64encode(f"postgres://app:{made['pw']}@db-1:5432/x".encode()).decode()
+    for name, alphabet in (("hex", "0123456789abcdef"), ("d", string.digits[1:]), ("upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")):
+        made |= {f"{name}{count}": pick(alphabet, count) for count in (6, 8, 10, 12, 16, 18, 27, 32, 40, 58, 64)}
+    made |= {f"alnum{count}": mixed(count) for count in (6, 12, 14, 16, 18, 20, 22, 24, 26, 28, 31, 32, 33, 34, 36, 40, 43, 46, 60, 64)}
+    made |= {f"b64_{count}": mixed(4) + pick(LETTERS + "+/", count - 4) for count in (43, 52, 60, 64, 86)}
+    return made
+
+
+def rows(seed: int = 1) -> list[dict[str, Any]]:
+    """All lines in the shape of the measuring sets: id, kind, text, spans, keep."""
+    made: list[dict[str, Any]] = []
+    for kind, lines in (("secret", SECRETS), ("personal", PERSONAL), ("benign", HARMLESS)):
+        for number, template in enumerate(line for line in lines.strip().split("\n") if line[:2] != "# " and line != "⟦https://⟫"):
+            if kind != "benign":
+                line = re.sub(r"\{(\w+)\}", lambda found, known=values(seed * 1000 + number): known.get(found[1], found[0]), template)
+                line = line.replace("@@", "").replace("\\n", "\n").replace("\\\n", "\\n").replace("\\x1b", "\x1b")
+            else:
+                line = template
+            text, spans, keep, position = "", [], [], 0
+            for found in re.finditer(r"⟦(.*?)⟧|⟪(.*?)⟫", line, re.S):
+                text += line[position : found.start()]
+                inner = found[1] if found[1] is not None else found[2]
+                (spans if found[1] is not None else keep).append([len(text), len(text) + len(inner)])
+                text += inner
+                position = found.end()
+            text += line[position:]
+            made.append({"id": f"{kind}-{number}", "kind": kind, "text": text, "spans": spans, "keep": keep})
+    return made
