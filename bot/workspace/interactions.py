@@ -236,7 +236,7 @@ class Interactions:
 
     def _stamped(self, view: Json) -> Json:
         view_id = "V" + secrets.token_hex(5).upper()
-        return view | {
+        return {"submit": None, "close": None, "clear_on_close": False, "notify_on_close": False, **view} | {
             "id": view_id,
             "team_id": HOME,
             "blocks": with_ids(view["blocks"]),

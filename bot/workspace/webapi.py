@@ -415,7 +415,7 @@ def _list(api: WebApi, args: Json) -> Json:
         api.require(_KIND_SCOPE[names[word]] + ":read")
         wanted.add(names[word])
     found = [
-        channel.as_slack(member=BOT_USER in channel.members)
+        channel.as_slack(member=BOT_USER in channel.members) | {"num_members": len(channel.members)}
         for channel in api.world.channels.values()
         if channel.kind in wanted
         and (channel.kind == "channel" or BOT_USER in channel.members)
