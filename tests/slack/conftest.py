@@ -175,15 +175,6 @@ Start = Callable[..., Awaitable[Bot]]
 
 
 @pytest.fixture
-async def workspace(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workspace]:
-    """A fresh workspace; proxies are out of the way, for Slack's SDK would send loopback through them."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    async with Workspace() as running:
-        yield running
-
-
-@pytest.fixture
 async def start(workspace: Workspace, tmp_path: Path) -> AsyncIterator[Start]:
     """Starts the bot in the workspace; called again it starts another one, on the same records."""
     (tmp_path / "access.yaml").write_text(POLICY)

@@ -171,8 +171,8 @@ def test_escaped_words_come_back_unless_they_are_marks(text: str) -> None:
         assert plain(escape(text)) == text
 
 
-KEYS = "type text blocks attachments elements fields title value message color url rows".split(" ")
-KINDS = "section header context rich_text rich_text_section rich_text_list table actions mrkdwn".split(" ")
+KEYS = ["type", "text", "blocks", "attachments", "elements", "fields", "title", "value", "message", "color", "url"]
+KINDS = ["section", "header", "context", "rich_text", "rich_text_section", "rich_text_list", "table", "actions"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.sampled_from(KINDS) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6),

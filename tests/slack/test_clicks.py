@@ -31,9 +31,13 @@ async def test_buttons_carry_an_opaque_id_and_an_index(bot: Any, workspace: Any)
     ts = workspace.post_alert(ALERT)
     await bot.quiet()
     [card] = workspace.thread("incidents", ts)
-    [row] = [b for b in card["blocks"] if b["type"] == "actions"]
+    row, say = [b for b in card["blocks"] if b["type"] == "actions"]
     [kept] = bot.edge.desk.answers.in_thread("C0INCIDENTS", ts)
     assert [e["value"] for e in row["elements"]] == [f"{kept.id}:0", kept.id]
+    assert [e["value"] for e in say["elements"][:2]] == [f"{kept.id}:0:helpful", f"{kept.id}:0:wrong"]
+    assert {o["value"] for o in say["elements"][2]["options"]} == {
+        f"{kept.id}:1:{word}" for word in ("done", "ruled_out", "helped", "")
+    }
 
 
 async def test_open_after_the_right_is_gone_and_of_a_page_that_is_gone_are_the_same(bot: Any, workspace: Any) -> None:
