@@ -115,6 +115,43 @@ NOT_SHOWN = (
     "There is an answer, but Slack could not show it. Open the page with `/runbook open`, or ask for less at once."
 )
 
+# --- what people say of an answer -----------------------------------------------------------------------------
+
+HELPFUL = "👍 Helpful"
+WRONG_RUNBOOK = "Wrong runbook"
+MARK_A_CHECK = "Mark a check…"
+SAY_OF_CHECK = {"done": "done", "ruled_out": "ruled out", "helped": "this one helped", "": "not marked"}
+"""What can be said of a check, after its number; the last takes it back."""
+SAID = {
+    "helpful": "👍 Helpful",
+    "wrong": "Wrong runbook",
+    "helped": "★ This one helped",
+    "done": "✓ Done",
+    "ruled_out": "✗ Ruled out",
+}
+"""How it stands on the card, before the names."""
+CANNOT_SAY = "Only people who are in this conversation now, and may open what is quoted here, can mark this answer."
+
+
+def gaps(count: int, days: int) -> str:
+    """The heading of `/runbook gaps`."""
+    many = "1 thing was" if count == 1 else f"{count} things were"
+    return (
+        f"{many} asked in vain in the last {days} days, where you are now or by you: what to write a runbook for next."
+    )
+
+
+def no_gaps(days: int) -> str:
+    """Nothing to list."""
+    return f"Nothing was asked in vain in the last {days} days, where you are now or by you."
+
+
+def gap(name: str, count: int, service: str, owned_by: str, last: date) -> str:
+    """One line of it."""
+    about = [f"{count}×", service, owner(owned_by) if owned_by else "", f"last {last:%Y-%m-%d}"]
+    return f"{name}\n{' · '.join(part for part in about if part)}"
+
+
 # --- around the card ----------------------------------------------------------------------------------------
 
 INVITE = "I am not in this conversation, so only you see this. Invite me with /invite to have answers in the thread."
@@ -136,6 +173,7 @@ HELP = """\
 • `/runbook checkout is slow` looks for next checks and answers in this channel's thread
 • `/runbook me …` answers you alone; `/runbook find …` is a question whatever its first word is
 • `/runbook open checkout-db/connections` shows a page, `/runbook list` the pages that you may open
+• `/runbook gaps` lists what found nothing, most frequent first: what to write next
 • Put 🔎 on any message to search for it (again): wider, and without what the thread has shown already
 • Mention me in a thread, or write to me directly
 Every check is quoted from one of the team's runbooks. I read, quote and link; I run nothing."""
@@ -180,9 +218,11 @@ def listed(count: int) -> str:
     """What a notification says of the list."""
     return f"{count} runbook{'s' * (count != 1)} that you may open"
 
+
 # --- redaction ----------------------------------------------------------------------------------------------
 
 RECEIPT = (
-    "Your message held what looks like {kinds}. It was masked before it was searched for, but everybody here can still read the "
-    "message itself: please rotate what was posted, then delete or edit the message. Only you see this note."
+    "Your message held what looks like {kinds}. It was masked before it was searched for, but everybody here can "
+    "still read the message itself: please rotate what was posted, then delete or edit the message. "
+    "Only you see this note."
 )

@@ -33,7 +33,7 @@ class Clicks:
         try:
             await work(body)
         except Exception as error:
-            pointer = _pointer(body)
+            pointer = pointer_of(body)
             if pointer.channel or pointer.response_url:
                 await self._desk.failed(pointer, error)
             else:
@@ -50,7 +50,7 @@ class Clicks:
 
     async def search_as_me(self, body: Body) -> None:
         """The card's question once more, for whoever pressed, answered to them alone."""
-        desk, pointer = self._desk, _pointer(body)
+        desk, pointer = self._desk, pointer_of(body)
         kept = await self._record(_value(body))
         if kept is None or kept.channel != pointer.channel:
             await desk.replies.tell(pointer, note(sentences.RECORD_GONE))
@@ -106,7 +106,7 @@ def _value(body: Body) -> str:
     return str(body["actions"][0].get("value") or "")
 
 
-def _pointer(body: Body) -> Pointer:
+def pointer_of(body: Body) -> Pointer:
     """Where the button stands and who pressed it, as the pointer of a question."""
     container, message = body.get("container") or {}, body.get("message") or {}
     channel = (body.get("channel") or {}).get("id") or container.get("channel_id") or ""

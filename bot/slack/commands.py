@@ -1,7 +1,7 @@
 """What somebody typed after `/runbook`: a question, or one of a few words that do something else.
 
-A first word is a subcommand only if the rest fits it: `open` takes one name, `list` and `help` take nothing, and
-everything else is a question. `find …` is always one.
+A first word is a subcommand only if the rest fits it: `open` takes one name, `list`, `gaps` and `help` take nothing,
+and everything else is a question. `find …` is always one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class Kind(StrEnum):
     OPEN = "open"
     SYNC = "sync"
     ACCESS = "access"
+    GAPS = "gaps"
     QUESTION = "question"
     PRIVATE_QUESTION = "me"
 
@@ -49,6 +50,8 @@ def parse(text: str) -> Command:
             return Command(Kind.LIST)
         case "sync" if not rest:
             return Command(Kind.SYNC)
+        case "gaps" if not rest:
+            return Command(Kind.GAPS)
         case "me" if rest:
             return Command(Kind.PRIVATE_QUESTION, rest)
         case "find" if rest:

@@ -20,13 +20,16 @@ from sqlalchemy import Engine
 from bot.answering.models import Trigger, new_id
 from bot.errors import ConfigurationError, DeliveryError, RedactionError, RunbookBotError
 from bot.records.answers import Answers
+from bot.records.asked import Questions
 from bot.records.events import Events
+from bot.records.feedback import Feedback
 from bot.settings import Settings
 from bot.slack import intake, render
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Kind, parse
 from bot.slack.delivery import slack_client
 from bot.slack.desk import Desk, Path
+from bot.slack.feedback import Sayings
 from bot.slack.intake import Pointer
 from bot.slack.lookups import Lookups
 from bot.slack.markup import plain
@@ -64,7 +67,8 @@ class SlackEdge:
             alone=engine.dialect.name == "sqlite",
         )
         self.clicks = Clicks(self.desk)
-        self.lookups = Lookups(self.desk, sync)
+        self.sayings = Sayings(self.desk, Feedback(engine))
+        self.lookups = Lookups(self.desk, Questions(engine), sync)
         self.app = AsyncApp(
             client=self.client,
             signing_secret=settings.slack_signing_secret.get_secret_value(),
@@ -112,6 +116,7 @@ class SlackEdge:
         app.action(re.compile(rf"^{render.OPEN}_\d+$"))(self._click(self.clicks.open))
         app.action(re.compile(rf"^{MORE}_\w+$"))(self._click(self.clicks.more))
         app.action(render.AS_ME)(self._click(self.clicks.search_as_me))
+        app.action(re.compile(rf"^{render.SAY}_\w+$"))(self._click(self.sayings.say))
         app.action(_ANY)(_acknowledge)
         app.view(_ANY)(_acknowledge)
         app.view_closed(_ANY)(_acknowledge)

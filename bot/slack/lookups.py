@@ -1,31 +1,36 @@
-"""The subcommands of `/runbook` that search nothing: help, list, open, sync, access. Only the asker sees them."""
+"""The subcommands of `/runbook` that search nothing: help, list, open, gaps, sync, access. Only the asker sees them."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 
 from bot import sentences
 from bot.access.models import Readership
 from bot.answering.models import new_id
 from bot.library.models import Runbook
 from bot.records.answers import Kept, Target
+from bot.records.asked import Questions
+from bot.records.gaps import gaps
 from bot.slack.commands import Command, Kind
 from bot.slack.desk import Desk
 from bot.slack.intake import Pointer
 from bot.slack.modals import page_card
 from bot.slack.render import MOST_CHARS, OPEN, Card, button, context, help_card, mrkdwn, note
-from bot.slack.rich import Json
+from bot.slack.rich import Json, cut
 
 _MOST_LISTED = 40
 """Blocks of a list: one a service."""
+_MOST_GAPS, _GAP_DAYS = 20, 90
 
 
 class Lookups:
     """Answers the subcommands."""
 
-    def __init__(self, desk: Desk, sync: Callable[[], object] | None) -> None:
-        self._desk, self._sync = desk, sync
+    def __init__(self, desk: Desk, questions: Questions, sync: Callable[[], object] | None) -> None:
+        self._desk, self._questions, self._sync = desk, questions, sync
 
     async def answer(self, asked: Pointer, command: Command) -> None:
         """The answer, or the reason why there is none, to whoever typed the command."""
@@ -41,6 +46,8 @@ class Lookups:
                 return await self._list(asked.user)
             case Kind.OPEN:
                 return await self._open(asked, command.rest)
+            case Kind.GAPS:
+                return await self._gaps(asked.user)
             case Kind.SYNC | Kind.ACCESS if asked.user not in self._desk.settings.admins:
                 return note(sentences.ADMINS_ONLY)
             case Kind.SYNC:
@@ -92,6 +99,34 @@ class Lookups:
         direct = self._desk.settings.links == "direct"
         url = path.url(page.path, page.body_line, page.body_line) if direct else None
         return page_card(page, opens=button(sentences.SHOW_ALL, f"{OPEN}_0", f"{kept.id}:0"), url=url)
+
+    async def _gaps(self, user: str) -> Card:
+        """What found nothing, of the asker's own questions and those of the places that they are in now."""
+        questions = await asyncio.to_thread(self._questions.since, time.time() - _GAP_DAYS * 86_400.0)
+        access, channels = self._desk.path.access, list({each.channel for each in questions if not each.private_to})
+        here = await asyncio.gather(*(access.present(user, channel, fresh=False) for channel in channels))
+        present = {channel for channel, yes in zip(channels, here, strict=True) if yes}
+        catalogue = self._desk.path.live().catalogue
+
+        def owner(name: str) -> str:
+            service = catalogue.find(name)
+            return service.owner if service else ""
+
+        found = gaps([each for each in questions if each.visible(user, present)], owner)
+        if not found:
+            return note(sentences.no_gaps(_GAP_DAYS))
+        lines = [
+            sentences.gap(
+                cut(" ".join(gap.name.split()), 200),
+                gap.count,
+                gap.service,
+                gap.owner,
+                datetime.fromtimestamp(gap.last, UTC).date(),
+            )
+            for gap in found[:_MOST_GAPS]
+        ]
+        more = [context(sentences.more_pages(len(found) - len(lines)))] if len(found) > len(lines) else []
+        return note(sentences.gaps(len(found), _GAP_DAYS), *(mrkdwn(line) for line in lines), *more)
 
     async def _access(self, command: Command) -> Card:
         """The decision and its reasons, for admins (who know of every page)."""

@@ -13,17 +13,21 @@ from dataclasses import dataclass
 from bot import sentences
 from bot.answering.models import Answer, Check, Citation, NoAnswer, Outcome
 from bot.records.answers import Target
+from bot.records.feedback import WHOLE, Mark
 from bot.slack import rich
 from bot.slack.markup import escape
 from bot.slack.rich import Json
 
-OPEN, AS_ME = "open", "as_me"
-"""Action ids; `open` is followed by the button's index, for they must differ within a message."""
+OPEN, AS_ME, SAY = "open", "as_me", "say"
+"""Action ids; `open` is followed by the button's index and `say` by a word, for they must differ within a message."""
 
 MOST_BLOCKS = 46
 MOST_CHARS = 10_500
 """Of all texts in one card: Slack refuses about 13,000, and we promise 12,000."""
 _MOST_TEXT, _MOST_QUOTE, _MOST_COMMAND, _MOST_NOTICES, _MOST_OPEN = 1_200, 900, 3_000, 6, 5
+_MOST_NAMED, _MOST_OPTIONS = 3, 100
+_OPTIONS_OF_A_CHECK = 70
+"""Characters of what can be said of one check, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,15 @@ def targets(outcome: Outcome) -> tuple[Target, ...]:
     return (Target(closest.runbook, closest.start_line, closest.end_line),) if closest else ()
 
 
-def card(outcome: Answer | NoAnswer, *, direct_links: bool = True, searchable: bool = True) -> Card:
-    """The card of an Answer or a NoAnswer. `searchable`: with the "Search as me" button."""
+def card(
+    outcome: Answer | NoAnswer, *, direct_links: bool = True, searchable: bool = True, marks: Sequence[Mark] = ()
+) -> Card:
+    """The card of an Answer or a NoAnswer. `searchable`: with the "Search as me" button.
+
+    `marks` is what was said of the answer so far, for those who read this very card.
+    """
     if isinstance(outcome, Answer):
-        return _answer(outcome, direct_links=direct_links, searchable=searchable)
+        return _answer(outcome, marks, direct_links=direct_links, searchable=searchable)
     return _no_answer(outcome, searchable=searchable)
 
 
@@ -108,29 +117,34 @@ def _fitting(text: str, most: int) -> str:
 # --- answers ------------------------------------------------------------------------------------------------
 
 
-def _answer(answer: Answer, *, direct_links: bool, searchable: bool) -> Card:
+def _answer(answer: Answer, marks: Sequence[Mark], *, direct_links: bool, searchable: bool) -> Card:
     head: list[Json] = [_heading(answer)]
     if answer.explanation:
         head.append(rich.rich_text(rich.section(rich.inline(rich.cut(answer.explanation, 600)))))
     tail: list[Json] = []
     if answer.notices:
         tail.append(context(*(f"⚠️ {rich.cut(notice, 300)}" for notice in answer.notices[:_MOST_NOTICES])))
-    tail += [_buttons(answer, searchable), context(_made(answer), *_whom(answer))]
-    room = MOST_CHARS - rich.text_length([*head, *tail]) - 200
+    tail.append(_buttons(answer, searchable))
+    whole = _said(marks, WHOLE)
+    last = [*([rich.rich_text(*whole)] if whole else []), context(_made(answer), *_whom(answer))]
+    room = MOST_CHARS - rich.text_length([*head, *tail, *last]) - 200
     shown: list[Json] = []
+    places: list[int] = []
     left_out = 0
-    checks = [check for check in answer.checks if check.text.strip() or check.command]
-    for number, check in enumerate(checks, start=1):
-        block = _check(number, check, direct_links)
-        weight = rich.text_length(block)
-        if left_out or weight > room or len(head) + len(shown) + len(tail) + 2 > MOST_BLOCKS:
+    checks = [(place, check) for place, check in enumerate(answer.checks, 1) if check.text.strip() or check.command]
+    for number, (place, check) in enumerate(checks, start=1):
+        block = _check(number, check, direct_links, _said(marks, place), quoted=answer.written_by == "quoted")
+        weight = rich.text_length(block) + _OPTIONS_OF_A_CHECK
+        if left_out or weight > room or len(head) + len(shown) + len(tail) + len(last) + 3 > MOST_BLOCKS:
             left_out += 1
             continue
         room -= weight
         shown.append(block)
+        places.append(place)
+    tail += [_sayings(answer.id, places, len(marks)), *last]
     if left_out:
         shown.append(context(sentences.more_checks(left_out)))
-    titles = list(dict.fromkeys(check.citation.title or check.citation.runbook for check in checks))
+    titles = list(dict.fromkeys(check.citation.title or check.citation.runbook for _, check in checks))
     text = sentences.checks_from(len(checks), [rich.cut(title, 100) for title in titles[:3]])
     return Card(escape(text), (*head, *shown, *(block for block in tail if block.get("elements"))))
 
@@ -147,7 +161,8 @@ def _heading(outcome: Outcome) -> Json:
     return rich.rich_text(rich.section(elements))
 
 
-def _check(number: int, check: Check, direct_links: bool) -> Json:
+def _check(number: int, check: Check, direct_links: bool, marked: Sequence[Json], *, quoted: bool) -> Json:
+    """One check. A quoted one is its own quotation; beside a model's words the runbook's own are shown."""
     text = rich.cut(check.text.strip(), _MOST_TEXT)
     opening = [rich.words(f"{number}. ", bold=True)]
     if check.changes:
@@ -159,10 +174,12 @@ def _check(number: int, check: Check, direct_links: bool) -> Json:
             elements += rich.preformatted(check.command)
         else:
             elements.append(rich.section([rich.words(sentences.LONG_COMMAND, italic=True)]))
-    if not _says_it_all(check):
+    if check.reading:
+        elements.append(rich.section(rich.inline(rich.cut(check.reading, _MOST_TEXT))))
+    if not (quoted or _says_it_all(check)):
         elements.append(rich.quote(rich.cut(check.citation.quote.strip(), _MOST_QUOTE)))
     elements.append(rich.section(_citation(check.citation, direct_links)))
-    return rich.rich_text(*elements)
+    return rich.rich_text(*elements, *marked)
 
 
 def _says_it_all(check: Check) -> bool:
@@ -198,6 +215,42 @@ def _buttons(outcome: Answer | NoAnswer, searchable: bool) -> Json:
     if searchable:
         buttons.append(button(sentences.SEARCH_AS_ME, AS_ME, outcome.id))
     return actions(buttons)
+
+
+def _sayings(id: str, places: Sequence[int], marks: int) -> Json:
+    """What can be said of the answer, and of each check that is shown. A value is the record's id, a number, a word.
+
+    The block's id changes with each mark: otherwise Slack goes on showing the option that was chosen last.
+    """
+    row = [
+        button(sentences.HELPFUL, f"{SAY}_helpful", f"{id}:{WHOLE}:helpful"),
+        button(sentences.WRONG_RUNBOOK, f"{SAY}_wrong", f"{id}:{WHOLE}:wrong"),
+    ]
+    options = [
+        {"text": {"type": "plain_text", "text": f"{number} {label}", "emoji": False}, "value": f"{id}:{place}:{word}"}
+        for number, place in enumerate(places[: _MOST_OPTIONS // len(sentences.SAY_OF_CHECK)], start=1)
+        for word, label in sentences.SAY_OF_CHECK.items()
+    ]
+    if options:
+        placeholder = {"type": "plain_text", "text": sentences.MARK_A_CHECK, "emoji": False}
+        menu = {"type": "static_select", "placeholder": placeholder, "action_id": f"{SAY}_of_check", "options": options}
+        row.append(menu)
+    return {**actions(row), "block_id": f"{id}:{marks}"}
+
+
+def _said(marks: Sequence[Mark], place: int) -> list[Json]:
+    """Who said what of a check, or of the whole: a line a word."""
+    lines = []
+    for word, label in sentences.SAID.items():
+        people = list(dict.fromkeys(mark.person for mark in marks if mark.number == place and mark.word == word))
+        if people:
+            elements = [rich.words(f"{label}: ")]
+            for person in people[:_MOST_NAMED]:
+                elements += [{"type": "user", "user_id": person}, rich.words(" ")]
+            if (more := len(people) - _MOST_NAMED) > 0:
+                elements.append(rich.words(f"+{more}"))
+            lines.append(rich.section(elements))
+    return lines
 
 
 def _made(answer: Answer) -> str:

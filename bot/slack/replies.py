@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from bot import sentences
 from bot.access.models import Place, PlaceKind
 from bot.answering.models import Answer, NoAnswer, Outcome, Reply, Trigger
 from bot.errors import DeliveryError
 from bot.records.answers import Answers, Kept
+from bot.records.feedback import Mark
 from bot.slack.delivery import Delivery
 from bot.slack.intake import Pointer
 from bot.slack.render import Card, card, context, targets
@@ -35,18 +37,26 @@ class Replies:
     async def _in_place(self, pointer: Pointer, outcome: Answer | NoAnswer, place: Place) -> None:
         direct = place.kind is PlaceKind.DM
         thread = pointer.thread if direct else pointer.root
-        made = card(outcome, direct_links=self._direct_links, searchable=not direct)
+        made = self.private_card(outcome, place) if direct else self.thread_card(outcome)
         await self._keep(pointer, outcome, thread=thread, private_to=pointer.user if direct else "")
         message = await self._delivery.post(pointer.channel, made, thread=thread)
         await asyncio.to_thread(self._answers.posted, outcome.id, message=message, thread=thread)
 
     async def privately(self, pointer: Pointer, outcome: Answer | NoAnswer, place: Place) -> None:
         """What only the asker reads: by the command's own address, in the DM, or as an ephemeral message."""
-        made = card(outcome, direct_links=self._direct_links, searchable=False)
-        if place.kind is PlaceKind.ELSEWHERE:
-            made = Card(made.text, (*made.blocks, context(sentences.INVITE)))
         await self._keep(pointer, outcome, thread=pointer.thread, private_to=pointer.user)
-        await self.tell(pointer, made)
+        await self.tell(pointer, self.private_card(outcome, place))
+
+    def thread_card(self, outcome: Answer | NoAnswer, marks: Sequence[Mark] = ()) -> Card:
+        """The card that everybody in a place reads."""
+        return card(outcome, direct_links=self._direct_links, marks=marks)
+
+    def private_card(self, outcome: Answer | NoAnswer, place: Place, marks: Sequence[Mark] = ()) -> Card:
+        """The card that one person reads, of a question asked in this place."""
+        made = card(outcome, direct_links=self._direct_links, searchable=False, marks=marks)
+        if place.kind is PlaceKind.ELSEWHERE:
+            return Card(made.text, (*made.blocks, context(sentences.INVITE)))
+        return made
 
     async def tell(self, pointer: Pointer, made: Card) -> None:
         """A card for the asker alone, by whatever way reaches them."""

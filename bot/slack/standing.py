@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from bot.errors import DeliveryError
 from bot.library.models import Live, Runbook
 from bot.records.answers import Answers, Kept
 from bot.slack.delivery import GONE, Delivery
-from bot.slack.render import taken_back
+from bot.slack.render import Card, taken_back
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,19 @@ class Standing:
                 if not self._may_stand(kept, readers[kept.channel]):
                     count += await self._take_back(kept)
         return count
+
+    async def redraw(self, id: str, draw: Callable[[Kept], Awaitable[Card]]) -> None:
+        """Show a reply anew where it stands, if it may still stand there; one that may not is taken back."""
+        async with self._lock:
+            kept = await asyncio.to_thread(self._answers.get, id)
+            if kept is None or kept.replaced or not kept.message:
+                return
+            place = await self._access.place(kept.channel, fresh=True)
+            readers = await self._access.of_place(place, fresh=True)
+            if self._may_stand(kept, readers):
+                await self._delivery.update(kept.channel, kept.message, await draw(kept))
+            elif place.checked:
+                await self._take_back(kept)
 
     def _may_stand(self, kept: Kept, readers: Readership) -> bool:
         runbooks = self._live().runbooks
