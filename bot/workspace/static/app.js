@@ -46,14 +46,19 @@ function connect() {
   const here = new WebSocket(`ws://${location.host}/page/live?as=${encodeURIComponent(at.me)}`);
   socket = here;
   here.onmessage = (event) => { if (here === socket) take(JSON.parse(event.data)); };
-  here.onclose = () => { if (here === socket) setTimeout(() => here === socket && connect(), 1000); };
+  here.onclose = () => {
+    if (here !== socket) return;
+    if (!state) at.me = "U0BEN"; // the address named nobody
+    setTimeout(() => here === socket && connect(), 1000);
+  };
 }
 
 function take(told) {
   switch (told.kind) {
     case "state":
       state = told;
-      if (!state.channels.some((one) => one.id === at.channel)) at.channel = firstChannel();
+      at.me = state.me;
+      at.channel = (state.channels.find((one) => one.id === at.channel || one.name === at.channel) ?? firstChannel())?.id;
       drawAll();
       break;
     case "message":
@@ -115,7 +120,7 @@ function arrived(channel, message) {
 const person = (id) => state.people.find((one) => one.id === id);
 const names = (id) => person(id)?.name ?? state.channels.find((one) => one.id === id)?.name ?? id;
 const place = () => state.channels.find((one) => one.id === at.channel);
-const firstChannel = () => (state.channels.find((one) => one.joined) ?? state.channels[0])?.id;
+const firstChannel = () => state.channels.find((one) => one.joined) ?? state.channels[0];
 const alone = (message) => ({ ...message, alone: true });
 const mine = () => state.ephemerals.filter((one) => one.channel === at.channel).map(alone);
 
@@ -191,7 +196,7 @@ function drawHead() {
 const on = {
   act: (message, element, option, button) => press(button, act("click", { channel: at.channel, ts: message.ts, action: element.action_id, option })),
   react(message, name, remove) {
-    await_(message.thread_ts ?? message.ts);
+    expect(message.thread_ts ?? message.ts);
     act("react", { channel: at.channel, ts: message.ts, name, remove });
   },
   thread: (message) => openThread(message.ts),
@@ -318,16 +323,16 @@ function close() {
   if (state) drawPanel();
 }
 
-const await_ = (root = null) => { awaiting = { channel: at.channel, since: Date.now() / 1000 - 0.5, root }; };
+const expect = (root = null) => { awaiting = { channel: at.channel, since: Date.now() / 1000 - 0.5, root }; };
 
 async function fire(alert) {
   $("fire").open = false;
-  await_();
+  expect();
   await act("fire", { channel: at.channel, alert });
 }
 
 function say(text, thread = null) {
-  await_(thread);
+  expect(thread);
   return act("say", { channel: at.channel, text, thread });
 }
 
@@ -385,19 +390,10 @@ function remember() {
   history.replaceState(null, "", "#" + parts.map(encodeURIComponent).join("/"));
 }
 
-async function start() {
+function start() {
   const [me, channel, thread] = location.hash.slice(1).split("/").map(decodeURIComponent);
-  if (me) at.me = me;
+  Object.assign(at, me && { me }, channel && { channel }, thread && { thread });
   connect();
-  const first = setInterval(() => {
-    if (!state) return;
-    clearInterval(first);
-    at.me = state.me;
-    const found = state.channels.find((one) => one.name === channel || one.id === channel);
-    if (found) at.channel = found.id;
-    if (thread) at.thread = thread;
-    drawAll();
-  }, 20);
 }
 
 composer($("composer"), $("words"), (text) => say(text));
