@@ -30,11 +30,15 @@ _LIST = re.compile(r"[\[({][ \t]*")
 _SCHEME = re.compile(
     r"(?i)(?:bearer|basic|token|apikey|api-key|digest|negotiate|ntlm|bot|splunk|genie_?key|ghost|key|hawk|oauth|bearer:|aws)[ \t]+(?=\S)"
 )
-_RAW_VALUE = re.compile(r"[^\s]{1,4096}")
+_RAW_VALUE = re.compile(r"\S+")
 _NEXT_PAIR = re.compile(r"[;&,|][ \t]?[\w.\-%\"'\\]{1,60}\\?[\"']?[ \t]?[=:]")
 _FLAG = re.compile(r"--?[A-Za-z][\w.\-]*\Z")
 _NAMED = re.compile(r"(?:name|key|id)\s?=\s?[\"'][\w.\-]*\Z")
 _CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
+
+
+GLANCE = 256
+"""Characters that are enough to judge an unquoted value; a hostile text has thousands of them, each in the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,8 @@ class Value:
     quoted: bool
 
 
-def read_value(text: str, start: int) -> Value | None:
-    """The value at `start`: to its closing quote, or to where an unquoted one ends."""
+def read_value(text: str, start: int, limit: int = GLANCE) -> Value | None:
+    """The value at `start`: to its closing quote, or to where an unquoted one ends, `limit` at most."""
     if opening := _OPENING.match(text, start):
         delimiter, inside = opening["delimiter"], opening.end()
         if text.startswith(delimiter * 2, opening.start("delimiter")) and delimiter in "\"'`":
@@ -60,11 +64,18 @@ def read_value(text: str, start: int) -> Value | None:
         if end is not None:
             return Value(inside, end, text[inside:end], True)
         start = inside
-    raw = _RAW_VALUE.match(text, start)
+    raw = _RAW_VALUE.match(text, start, start + limit)
     if not raw:
         return None
     value = _trim(raw[0], text[max(0, start - 1) : start])
     return Value(start, start + len(value), value, False) if value else None
+
+
+def whole(text: str, value: Value) -> Value:
+    """A value that was read at a glance, to its end: tokens are long."""
+    if value.quoted or len(value.text) < GLANCE - 8:
+        return value
+    return read_value(text, value.start, values.MAX_VALUE) or value
 
 
 def _closing(text: str, delimiter: str, start: int) -> int | None:
@@ -99,11 +110,7 @@ def _trim(value: str, before: str) -> str:
             value = value[:at]
     while value:
         last = value[-1]
-        if last in ",;:" or (last in "\"'`" and value.count(last) % 2) or (last == "." and not value.endswith("..")):
-            value = value[:-1]
-        elif last in _CLOSES and value.count(last) > value.count(_CLOSES[last]):
-            value = value[:-1]
-        elif last in "*_~|" and (before == last or last == "|"):
+        if last in ",;:" or (last in "\"'`" and value.count(last) % 2) or (last == "." and not value.endswith("..")) or (last in _CLOSES and value.count(last) > value.count(_CLOSES[last])) or (last in "*_~|" and (before == last or last == "|")):
             value = value[:-1]
         else:
             break
@@ -115,11 +122,11 @@ def accepts(tier: Tier, value: str, *, quoted: bool, loose: bool) -> bool:
     if values.is_placeholder(value) or values.is_status(value) or len(value) < 3:
         return False
     if (
-        not quoted
+        (not quoted
+        and values.is_reference(value))
+        or (quoted
         and values.is_reference(value)
-        or quoted
-        and values.is_reference(value)
-        and ("/" in value or "(" in value)
+        and ("/" in value or "(" in value))
     ):
         return False
     if " " in value and (values.is_sentence(value) or tier not in ("password", "short")):
@@ -137,7 +144,7 @@ def accepts(tier: Tier, value: str, *, quoted: bool, loose: bool) -> bool:
         return True
     if tier == "short":
         return not values.is_name(value) and (
-            values.is_password_like(value) or (quoted and len(value) >= 6) or not loose and not value.isalnum()
+            values.is_password_like(value) or (quoted and len(value) >= 6) or (not loose and not value.isalnum())
         )
     if values.is_place(value) and not values.is_random(value, 32):
         return False
@@ -154,10 +161,16 @@ def accepts(tier: Tier, value: str, *, quoted: bool, loose: bool) -> bool:
             return not loose
         return (
             values.is_uuid(value)
-            or not values.is_name(value)
-            and (values.is_random(value, 8) or quoted and values.is_password_like(value))
+            or (not values.is_name(value)
+            and (values.is_random(value, 8) or (quoted and values.is_password_like(value))))
         )
-    return values.is_uuid(value) or not value.startswith("0x") and len(value) >= 16 and not values.is_name(value) and values.is_random(value, 16)
+    return (
+        values.is_uuid(value)
+        or (not value.startswith("0x")
+        and len(value) >= 16
+        and not values.is_name(value)
+        and values.is_random(value, 16))
+    )
 
 
 def find(text: Text) -> Iterator[Hit]:
@@ -183,9 +196,9 @@ def _read(text: str, start: int, end: int) -> tuple[list[Hit], int]:
         return [], right
     if text[max(0, left - 2) : left] == "//":
         return [], right  # the user of an address
-    if separator["sep"] == ":" and text[max(0, left - 1) : left] == ":" or text.endswith("checksum/", 0, left):
+    if (separator["sep"] == ":" and text[max(0, left - 1) : left] == ":") or text.endswith("checksum/", 0, left):
         return [], right  # an ARN, the checksum of a Kubernetes Secret
-    in_query = left > 0 and text[left - 1] in "?&" or text[max(0, left - 3) : left] in ("%26", "%3F")
+    in_query = (left > 0 and text[left - 1] in "?&") or text[max(0, left - 3) : left] in ("%26", "%3F")
     flag = bool(_FLAG.match(key)) and (left == 0 or text[left - 1] in " \t\n\"'`([=,|")
     tier = tier_of(key.lstrip("-$"))
     if tier is None and in_query and key.lower() in {"key", "auth", "sig", "sid", "code"}:
@@ -194,7 +207,11 @@ def _read(text: str, start: int, end: int) -> tuple[list[Hit], int]:
         return [], right
     if separator["space"] is not None and not flag:
         return [], right
-    if separator["tag"] is not None and text[max(0, left - 1) : left] not in ("<", ":") and not _NAMED.search(text[max(0, left - 80) : left]):
+    if (
+        separator["tag"] is not None
+        and text[max(0, left - 1) : left] not in ("<", ":")
+        and not _NAMED.search(text[max(0, left - 80) : left])
+    ):
         return [], right
     if separator["comma"] is not None and not separator["close"]:
         return [], right
@@ -220,9 +237,9 @@ def _read(text: str, start: int, end: int) -> tuple[list[Hit], int]:
         return [], right
     loose = (
         separator["sep"] in (":", "::", "|", "->", "→")
-        or " " in separator[0]
+        or (" " in separator[0]
         and not flag
-        and separator["pair"] is None
+        and separator["pair"] is None)
     )
     json = separator["sep"] == ":" and any(mark in separator["close"] for mark in "\"'")
     if tier is None:
@@ -235,15 +252,17 @@ def _read(text: str, start: int, end: int) -> tuple[list[Hit], int]:
             or values.is_name(value.text)
         ):
             return [], right
+        value = whole(text, value)
         return [Hit(value.start, value.end, "token")], right
     if not accepts(tier, value.text, quoted=value.quoted, loose=loose and not json):
         return [], right
-    return [Hit(value.start, value.end, kind_of(tier, key))], max(right, value.start)
+    value = whole(text, value)
+    return [Hit(value.start, value.end, kind_of(tier, key))], max(right, value.end)
 
 
 def _after_scheme(text: str, start: int, key: str) -> list[Hit]:
     """`Authorization: Bearer …`: the token after the scheme."""
-    value = read_value(text, start)
+    value = read_value(text, start, values.MAX_VALUE)
     if (
         value is None
         or values.is_placeholder(value.text)

@@ -24,37 +24,27 @@ CORE = (
 )
 
 _PASSWORD = frozenset(
-    "password passwort passphrase passcode passwd passw passwrd pwd pswd psw kennwort contraseña contrasena senha mdp motdepasse "
-    "wachtwoord parola haslo hasło lösenord losenord пapoль 密码 密碼 パスワード 비밀번호 requirepass masterauth userpass userpassword dbpass "
-    "dbpassword storepass keypass smtppass mypass sshpass rootpw bindpw rootpass adminpass userpwd dbpwd pgpassword mnemonic".split()
+    ["password", "passwort", "passphrase", "passcode", "passwd", "passw", "passwrd", "pwd", "pswd", "psw", "kennwort", "contraseña", "contrasena", "senha", "mdp", "motdepasse", "wachtwoord", "parola", "haslo", "hasło", "lösenord", "losenord", "пapoль", "密码", "密碼", "パスワード", "비밀번호", "requirepass", "masterauth", "userpass", "userpassword", "dbpass", "dbpassword", "storepass", "keypass", "smtppass", "mypass", "sshpass", "rootpw", "bindpw", "rootpass", "adminpass", "userpwd", "dbpwd", "pgpassword", "mnemonic"]
 )
-_SHORT = frozenset("pass pw".split())
+_SHORT = frozenset(["pass", "pw"])
 _SECRET_BEFORE_KEY = frozenset(
-    "api access secret private encryption encrypt crypto signing sign master shared account storage license licence auth ssh hmac "
-    "aes rsa client admin deploy integration app application ingest ingestion write webhook cookie root jwt consumer wrap wrapping "
-    "kek dek unseal recovery sas subscription function functions host preshared pre service services user publishable restricted live cipher kms des "
-    "primary secondary connection security personal developer rest sdk site fernet session db database decryption "
-    "token identity instrumentation insert insights tracking bearer server management project team org backend".split()
+    ["api", "access", "secret", "private", "encryption", "encrypt", "crypto", "signing", "sign", "master", "shared", "account", "storage", "license", "licence", "auth", "ssh", "hmac", "aes", "rsa", "client", "admin", "deploy", "integration", "app", "application", "ingest", "ingestion", "write", "webhook", "cookie", "root", "jwt", "consumer", "wrap", "wrapping", "kek", "dek", "unseal", "recovery", "sas", "subscription", "function", "functions", "host", "preshared", "pre", "service", "services", "user", "publishable", "restricted", "live", "cipher", "kms", "des", "primary", "secondary", "connection", "security", "personal", "developer", "rest", "sdk", "site", "fernet", "session", "db", "database", "decryption", "token", "identity", "instrumentation", "insert", "insights", "tracking", "bearer", "server", "management", "project", "team", "org", "backend"]
 )
 _SECRET = frozenset(
-    "apikey secretkey accesskey privatekey authkey masterkey signingkey encryptionkey appkey apisecret clientsecret appsecret keybase psk pepper".split()
+    ["apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey", "signingkey", "encryptionkey", "appkey", "apisecret", "clientsecret", "appsecret", "keybase", "psk", "pepper"]
 )
 _TOKEN = frozenset(
-    "token jwt pat bearer auth authtoken accesstoken refreshtoken idtoken secret credential cred creds credentials tokens secrets passwords keys apikeys".split()
+    ["token", "jwt", "pat", "bearer", "auth", "authtoken", "accesstoken", "refreshtoken", "idtoken", "secret", "credential", "cred", "creds", "credentials", "tokens", "secrets", "passwords", "keys", "apikeys"]
 )
 _RANDOM = frozenset(
-    "sid session sess sessid sessionid phpsessid jsessionid cookie sig signature hmac key salt authorization assertion authentication".split()
+    ["sid", "session", "sess", "sessid", "sessionid", "phpsessid", "jsessionid", "cookie", "sig", "signature", "hmac", "key", "salt", "authorization", "assertion", "authentication"]
 )
 _NEUTRAL = frozenset(
-    "value val text plain plaintext cleartext raw str string data b64 base64 encoded hex prod production live staging stage stg dev test qa uat "
-    "sandbox old new current previous prev next primary secondary backup default temp tmp eu us ap ro rw main master confirm confirmation again "
-    "base a b x y v1 v2 v3 here override field input env int ext internal external readonly replica global shared".split()
+    ["value", "val", "text", "plain", "plaintext", "cleartext", "raw", "str", "string", "data", "b64", "base64", "encoded", "hex", "prod", "production", "live", "staging", "stage", "stg", "dev", "test", "qa", "uat", "sandbox", "old", "new", "current", "previous", "prev", "next", "primary", "secondary", "backup", "default", "temp", "tmp", "eu", "us", "ap", "ro", "rw", "main", "master", "confirm", "confirmation", "again", "base", "a", "b", "x", "y", "v1", "v2", "v3", "here", "override", "field", "input", "env", "int", "ext", "internal", "external", "readonly", "replica", "global", "shared"]
 )
 _NOT_BEFORE = frozenset(
     # `max_tokens`, `cache key`, `primary key`, `routing_key` of a queue (only a random value counts there)
-    "max min num count total cache partition sort foreign unique public idempotency object row hash map dict lookup sharding shard group "
-    "routing message config setting feature flag metric label index pub speculative completion prompt input output context stop pad eos bos "
-    "special next page continuation monkey hot don tur".split()
+    ["max", "min", "num", "count", "total", "cache", "partition", "sort", "foreign", "unique", "public", "idempotency", "object", "row", "hash", "map", "dict", "lookup", "sharding", "shard", "group", "routing", "message", "config", "setting", "feature", "flag", "metric", "label", "index", "pub", "speculative", "completion", "prompt", "input", "output", "context", "stop", "pad", "eos", "bos", "special", "next", "page", "continuation", "monkey", "hot", "don", "tur"]
 )
 _ENDINGS: tuple[tuple[str, Tier], ...] = (
     ("password", "password"), ("passwd", "password"), ("passphrase", "password"), ("pwd", "password"), ("secret", "secret"),
@@ -116,7 +106,7 @@ def kind_of(tier: Tier, key: str) -> str:
         return "password"
     if any(word in lowered for word in ("sess", "sid", "cookie")):
         return "session"
-    if "sig" in lowered and "sign" not in lowered or "signature" in lowered:
+    if ("sig" in lowered and "sign" not in lowered) or "signature" in lowered:
         return "signature"
     if "token" in lowered or "auth" in lowered or "jwt" in lowered or "bearer" in lowered:
         return "token"

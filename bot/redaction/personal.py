@@ -15,14 +15,10 @@ _EMAIL = compile_(
 )
 _NO_DOMAIN = frozenset(
     # inside of a company, units of systemd, files
-    "internal local localhost localdomain lan corp intra intranet home svc cluster private consul invalid onion arpa node "
-    "service socket timer target mount slice scope device path swap automount "
-    "yaml yml json xml toml ini conf cfg md txt log csv tgz gz zip tar jar war js ts tsx jsx mjs css html htm go java kt rb php "
-    "exe dll deb rpm whl lock sql bak pem crt key png jpg svg pdf class object".split()
+    ["internal", "local", "localhost", "localdomain", "lan", "corp", "intra", "intranet", "home", "svc", "cluster", "private", "consul", "invalid", "onion", "arpa", "node", "service", "socket", "timer", "target", "mount", "slice", "scope", "device", "path", "swap", "automount", "yaml", "yml", "json", "xml", "toml", "ini", "conf", "cfg", "md", "txt", "log", "csv", "tgz", "gz", "zip", "tar", "jar", "war", "js", "ts", "tsx", "jsx", "mjs", "css", "html", "htm", "go", "java", "kt", "rb", "php", "exe", "dll", "deb", "rpm", "whl", "lock", "sql", "bak", "pem", "crt", "key", "png", "jpg", "svg", "pdf", "class", "object"]
 )
 _ROLE = frozenset(
-    "noreply no-reply donotreply do-not-reply postmaster mailer-daemon mailerdaemon hostmaster webmaster abuse security oncall on-call sre ops devops "
-    "alerts alert alertmanager pagerduty root git hg svn www-data nobody".split()
+    ["noreply", "no-reply", "donotreply", "do-not-reply", "postmaster", "mailer-daemon", "mailerdaemon", "hostmaster", "webmaster", "abuse", "security", "oncall", "on-call", "sre", "ops", "devops", "alerts", "alert", "alertmanager", "pagerduty", "root", "git", "hg", "svn", "www-data", "nobody"]
 )
 _NO_PERSON = re.compile(
     r"(?i)(?:\.iam\.gserviceaccount\.com|\.gserviceaccount\.com|\bnoreply\.github\.com|\.compute\.internal|\.amazonses\.com)$"
@@ -34,7 +30,9 @@ _REMOTE = re.compile(
 
 def _is_remote(before: str) -> bool:
     lowered = before.lower()
-    return any(word in lowered for word in ("ssh", "scp", "rsync", "sftp", "mosh", "kinit", "connect", "login to")) and bool(_REMOTE.search(before))
+    return any(
+        word in lowered for word in ("ssh", "scp", "rsync", "sftp", "mosh", "kinit", "connect", "login to")
+    ) and bool(_REMOTE.search(before))
 
 
 def find_emails(text: Text) -> Iterator[Hit]:
@@ -47,12 +45,12 @@ def find_emails(text: Text) -> Iterator[Hit]:
         if top in _NO_DOMAIN or local in _ROLE or _NO_PERSON.search(domain) or re.fullmatch(r"\d+", local):
             continue
         if (
-            tail[:1] == ":"
-            and tail[1:2] not in ("", " ", "\n", '"', "<")
+            (tail[:1] == ":"
+            and tail[1:2] not in ("", " ", "\n", '"', "<"))
             or _is_remote(source[max(0, found.start() - 140) : found.start()])
         ):
             continue
-        if source[max(0, found.start() - 1) : found.start()] in ("/", "@") or tail[:1] in "(" and tail:
+        if source[max(0, found.start() - 1) : found.start()] in ("/", "@") or (tail[:1] in "(" and tail):
             continue
         yield Hit(found.start(), found.end(), "email")
 
@@ -171,7 +169,9 @@ def find_identity(text: Text) -> Iterator[Hit]:
     source = text.text
     for found in _SSN.finditer(source):
         yield Hit(*found.span(1), "national-id")
-    if text.has(("ssn", "social", "kyc", "identity", "taxpayer", "itin", "applicant", "customer", "patient", "employee", "dob")):
+    if text.has(
+        ("ssn", "social", "kyc", "identity", "taxpayer", "itin", "applicant", "customer", "patient", "employee", "dob")
+    ):
         for found in _BARE_SSN.finditer(source):
             yield Hit(*found.span(1), "national-id")
     for found in _ID.finditer(source):
@@ -228,8 +228,7 @@ _NAMED = compile_(
 )
 
 _ID_WORDS = tuple(
-    "ssn social kyc tax customer patient employee applicant identity itin dob passport national nino nhs driver dni nif nie cpf cnpj aadhaar pan personal steuer codice bsn pesel sin tfn "
-    "curp hkid nric sozial insee sécurité rodné fødsels".split()
+    ["ssn", "social", "kyc", "tax", "customer", "patient", "employee", "applicant", "identity", "itin", "dob", "passport", "national", "nino", "nhs", "driver", "dni", "nif", "nie", "cpf", "cnpj", "aadhaar", "pan", "personal", "steuer", "codice", "bsn", "pesel", "sin", "tfn", "curp", "hkid", "nric", "sozial", "insee", "sécurité", "rodné", "fødsels"]
 )
 _positions = (matching(_POSITION.pattern, "position"), matching(_COORDINATES.pattern, "position"))
 RULES: tuple[Rule, ...] = (

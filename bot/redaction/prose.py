@@ -40,19 +40,27 @@ _MNEMONIC = compile_(
 def find(text: Text) -> Iterator[Hit]:
     """Values that a sentence calls a password, a token or a login."""
     source = text.text
+    done = 0
     for noun in _NOUN.finditer(source):
-        if source[max(0, noun.start() - 1) : noun.start()] in _GLUE or "://" in source[max(0, noun.start() - 60) : noun.start()].split(" ")[-1]:
+        if noun.start() < done:
+            continue
+        if (
+            source[max(0, noun.start() - 1) : noun.start()] in _GLUE
+            or "://" in source[max(0, noun.start() - 60) : noun.start()].split(" ")[-1]
+        ):
             continue  # a part of a longer word or of an address
-        if _LONGER.match(source, noun.end()):
+        if _LONGER.match(source, noun.end()) or source[noun.end() : noun.end() + 1] == "=":
             continue
         kind = noun.lastgroup or "token"
         stop = min(len(source), noun.end() + 120)
         end = _SENTENCE_END.search(source, noun.end(), stop)
         stop = end.start() + 1 if end else stop
         if _STRIKING.search(source, noun.end(), stop):
-            yield from _after(source, noun.end(), stop, kind)
-        if kind != "creds" and (hit := _before(source, noun.start(), kind)):
-            yield hit
+            for hit in _after(source, noun.end(), stop, kind):
+                yield hit
+                done = hit.end
+        if kind != "creds" and (earlier := _before(source, noun.start(), kind)):
+            yield earlier
     for bad in _BAD.finditer(source):
         value = read_value(source, bad.end())
         if value and value.text != "for" and _is_made_up(value.text, 16):
@@ -99,9 +107,18 @@ def _after(source: str, start: int, stop: int, kind: str) -> Iterator[Hit]:
             continue
         if kind == "creds" or (kind == "password" and not (adjacent and position == adjacent.end())):
             pair = _PAIR.match(source, value.start)
-            if pair and (kind == "creds" or "/" in pair[0]) and not values.is_status(pair["user"]) and pair["user"].lower() not in _NO_USER:
+            if (
+                pair
+                and (kind == "creds" or "/" in pair[0])
+                and not values.is_status(pair["user"])
+                and pair["user"].lower() not in _NO_USER
+            ):
                 secret = read_value(source, pair.start("secret"))
-                if secret and _is_spoken(secret.text, "password", quoted=secret.quoted) and not _is_path_pair(pair[0], secret.text):
+                if (
+                    secret
+                    and _is_spoken(secret.text, "password", quoted=secret.quoted)
+                    and not _is_path_pair(pair[0], secret.text)
+                ):
                     yield Hit(secret.start, secret.end, "password")
                     return
         if kind != "creds" and _is_spoken(value.text, kind, quoted=value.quoted):
@@ -113,7 +130,7 @@ _OTHER_KEY = re.compile(r"[=\"{}\[\]|]|:\S|, ")
 _OF_WHAT = re.compile(
     r"(?i)[*_`]*[ \t]*(?:\(|(?:for|on|of|to|at|in|from|by|used|as|until|we|i|you|which|that|it|für|auf|von|zu|im|am|de|del|da|do|pour|sur|para|per|di|voor|na|till|w|do)\b|[*_`]+\Z|\Z)"
 )
-_NO_USER = frozenset("the a an for on in at to of and or is was are with by from http https error code status".split())
+_NO_USER = frozenset(["the", "a", "an", "for", "on", "in", "at", "to", "of", "and", "or", "is", "was", "are", "with", "by", "from", "http", "https", "error", "code", "status"])
 
 
 def _is_path_pair(pair: str, secret: str) -> bool:
@@ -135,12 +152,12 @@ def _is_spoken(value: str, kind: str, *, quoted: bool) -> bool:
         "=" in value[1:-2]
         or value.endswith("()")
         or values.is_place(value)
-        or values.is_uuid(value)
-        and kind != "token"
+        or (values.is_uuid(value)
+        and kind != "token")
     ):
         return False
     if kind in ("token", "key"):
-        return values.is_uuid(value) and kind == "token" or _is_made_up(value, 12)
+        return (values.is_uuid(value) and kind == "token") or _is_made_up(value, 12)
     if (
         quoted
         and not values.is_name(value)
@@ -162,7 +179,7 @@ def _is_made_up(value: str, length: int) -> bool:
         or "://" in value
     ):
         return False
-    if ":" in value or "/" in value and not values.is_random(value.replace("/", ""), 32):
+    if ":" in value or ("/" in value and not values.is_random(value.replace("/", ""), 32)):
         return False
     return values.is_random(value, length)
 

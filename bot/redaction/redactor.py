@@ -16,7 +16,7 @@ import re2
 from bot.errors import ConfigurationError, RedactionError
 from bot.redaction import assignments, personal, prose, structures, urls
 from bot.redaction.kinds import KINDS
-from bot.redaction.rules import Gate, Hit, Rule, Text, compile_
+from bot.redaction.rules import Hit, Rule, Search, Text, any_of, compile_
 from bot.redaction.tokens import FORMATS, Format
 from bot.redaction.view import View, normalise, without_breaks, without_marks
 from bot.settings import Settings
@@ -115,8 +115,10 @@ class Redactor:
         self._allow = tuple(allow)
         self._patterns = tuple(patterns)
         self._max_chars, self._budget = max_chars, budget_ms / 1000
-        self._rules = Gate([(rule, rule.words) for rule in RULES if rule.name not in self._off], any_case=True)
-        self._formats = Gate([(one, one.words) for one in FORMATS if not {one.kind, one.name} & self._off])
+        self._rules = Search(
+            (rule, f"(?i){any_of(rule.words)}" if rule.words else "") for rule in RULES if rule.name not in self._off
+        )
+        self._formats = Search((one, any_of(one.words)) for one in FORMATS if not {one.kind, one.name} & self._off)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Redactor:
@@ -210,7 +212,7 @@ class Redactor:
         for format_ in self._formats.open(text.text):
             clock.check()
             for found in format_.pattern.finditer(text.text):
-                yield format_.name, Hit(*_last_group(found), format_.kind)
+                yield format_.name, Hit(*_last_group(found, format_.groups), format_.kind)
         for rule in self._rules.open(text.text):
             clock.check()
             for hit in rule.find(text):
@@ -220,7 +222,7 @@ class Redactor:
         for kind, pattern in self._patterns:
             clock.check()
             for found in pattern.finditer(text.text):
-                yield f"pattern:{kind}", Hit(*_last_group(found), kind)
+                yield f"pattern:{kind}", Hit(*_last_group(found, pattern.groups), kind)
 
     def _hidden_tokens(self, view: View, secrets: list[_Found], clock: _Clock) -> Iterator[_Found]:
         """Vendors' tokens with marks of formatting, or a line break, in the middle."""
@@ -230,11 +232,13 @@ class Redactor:
             for format_ in self._formats.open(flattened.text):
                 clock.check()
                 for found in (format_.pattern if bound else format_.unbound).finditer(flattened.text):
-                    span = _last_group(found)
+                    span = _last_group(found, format_.groups)
                     if not bound:
                         span = _shortest(format_, flattened, *span)
                     raw = view.raw_span(*flattened.raw_span(*span))
-                    if bound or not any(s.start < raw[1] and raw[0] < s.end and s.rule == format_.name for s in secrets):
+                    if bound or not any(
+                        s.start < raw[1] and raw[0] < s.end and s.rule == format_.name for s in secrets
+                    ):
                         yield _Found(*raw, format_.kind, format_.name, flattened.text[slice(*span)])
 
     def _again(self, text: str, found: list[_Found], numbering: Numbering, clock: _Clock) -> Iterator[_Found]:
@@ -304,12 +308,12 @@ def read_patterns(path: Path) -> list[tuple[str, Any]]:
     return patterns
 
 
-def _last_group(found: Any) -> tuple[int, int]:
-    """The span of the last group that took part, or of the whole match."""
-    for group in range(len(found.groups()), 0, -1):
+def _last_group(found: Any, groups: int) -> tuple[int, int]:
+    """The span of the last of `groups` that took part, or of the whole match."""
+    for group in range(groups, -1, -1):
         if found.start(group) >= 0:
-            return found.span(group)  # type: ignore[no-any-return]
-    return found.span()  # type: ignore[no-any-return]
+            break
+    return found.span(group)  # type: ignore[no-any-return]
 
 
 def _shortest(format_: Format, flattened: View, start: int, end: int) -> tuple[int, int]:

@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar
 
 import re2
 
-
 T = TypeVar("T")
 
 
@@ -51,25 +50,31 @@ class Text:
         return not words or any(word in self.lower for word in words)
 
 
-class Gate(Generic[T]):
-    """Which of many rules are worth running on a text: one linear pass looks for the words that they wait for."""
+class Search(Generic[T]):
+    """Which of many things are worth looking at in a text: one linear pass over it answers for all of them."""
 
-    def __init__(self, entries: Iterable[tuple[T, tuple[str, ...]]], *, any_case: bool = False) -> None:
-        """`entries` are rules with their words; one without words always runs."""
+    def __init__(self, entries: Iterable[tuple[T, str]]) -> None:
+        """`entries` are things with the pattern that tells that they are worth it; an empty one always is."""
         self._entries: list[tuple[T, int]] = []
-        self._words = re2.Set.SearchSet(_options())
-        self._words.Add("")  # always in the text: a search without it has failed, and that must not pass for "nothing there"
-        for entry, words in entries:
-            number = self._words.Add(("(?i)" if any_case else "") + "|".join(map(re2.escape, words))) if words else 0
-            self._entries.append((entry, number))
-        self._words.Compile()
+        self._set = re2.Set.SearchSet(_options())
+        self._set.Add(
+            ""
+        )  # always in the text: a search without it has failed, and that must not pass for "nothing there"
+        for entry, pattern in entries:
+            self._entries.append((entry, self._set.Add(pattern) if pattern else 0))
+        self._set.Compile()
 
     def open(self, text: str) -> Iterator[T]:
-        """The rules whose words are in `text`, in their order. Raises RuntimeError when the search fails."""
-        seen = set(self._words.Match(text) or ())
+        """Those whose pattern is in `text`, in their order. Raises RuntimeError when the search fails."""
+        seen = set(self._set.Match(text) or ())
         if 0 not in seen:
             raise RuntimeError("the search for words failed")
         return (entry for entry, number in self._entries if number in seen)
+
+
+def any_of(words: Iterable[str]) -> str:
+    """The pattern of any of these words; empty without words."""
+    return "|".join(map(re2.escape, words))
 
 
 @lru_cache(maxsize=1)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from bot.redaction import values
 from bot.redaction.assignments import accepts, read_value
-from bot.redaction.rules import Hit, Rule, Text, compile_, matching
+from bot.redaction.rules import Hit, Rule, Search, Text, compile_, matching
 
 # --- key blocks ---------------------------------------------------------------------------------------------
 
@@ -60,8 +60,7 @@ _COOKIE = compile_(
 )
 _PAIR = re.compile(r"([\w.\-%]{1,80})=(\"?)([^;\s\"]{1,4096})")
 _HARMLESS_COOKIE = frozenset(
-    "path domain expires max-age samesite secure httponly priority partitioned theme lang locale language currency consent "
-    "cookie_consent tz timezone version country region dark path version".split()
+    ["path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "partitioned", "theme", "lang", "locale", "language", "currency", "consent", "cookie_consent", "tz", "timezone", "version", "country", "region", "dark", "path", "version"]
 )
 
 
@@ -74,11 +73,11 @@ def find_cookies(text: Text) -> Iterator[Hit]:
             if name in _HARMLESS_COOKIE or values.is_placeholder(value) or values.is_status(value):
                 continue
             if (
-                len(value) >= 12
+                (len(value) >= 12
                 and (telling or values.is_random(value, 16))
-                and not values.is_name(value)
-                or telling
-                and values.is_random(value, 8)
+                and not values.is_name(value))
+                or (telling
+                and values.is_random(value, 8))
             ):
                 yield Hit(pair.start(3), pair.end(3), "session")
 
@@ -198,22 +197,17 @@ _COMMANDS: tuple[tuple[str, str], ...] = (
     (r"kubectl|oc", r"--from-literal[= ]{1,4}[\"']?[\w.\-]{1,80}=(?P<v>[^\s\"']+)"),
     (r"psql|pg_dump|pg_restore", r"[\"'](?:[^\"']{0,200} )?password=(?P<v>[^\s\"']+)"),
 )  # fmt: skip
-_COMMAND = tuple(
-    (compile_(rf"(?:^|[^\w.\-])(?:{programs})(?:\.exe)?[ \t]"), re.compile(secret)) for programs, secret in _COMMANDS
+_COMMAND = Search(
+    ((compile_(head := rf"(?:^|[^\w.\-])(?:{programs})(?:\.exe)?[ \t]"), re.compile(secret)), head)
+    for programs, secret in _COMMANDS
 )
-_PROGRAM_WORDS = (
-    "mysql", "maria", "mycli", "docker", "podman", "helm", "sshpass", "redis-cli", "valkey", "curl", "http", "wget", "mongo", "cqlsh", "sqlcmd", "bcp", "zip",
-    "mosquitto", "7z", "ldap", "smbclient", "net", "plink", "openssl", "htpasswd", "sqlplus", "expdp", "impdp", "rabbitmq", "psexec", "wmic", "vault", "consul", "nomad",
-    "etcdctl", "wpa_", "nmcli", "security", "user", "snmp", "kubectl", "oc ", "az ", "psql", "pg_", "skopeo", "crane", "argocd", "keytool", "gpg", "influx", "ipmi", "cmdkey",
-    "runas", "rar", "isql", "keydb", "xh ", "ab ", "hey ", "npm", "cf ", "oras", "buildah", "exp", "imp", "rman", "pscp", "ipmi", "mc ", "nerdctl", "kcat", "mydumper", "trabackup",
-)  # fmt: skip
 _COMMAND_END = re.compile(r"[\n;|]|&&")
 
 
 def find_commands(text: Text) -> Iterator[Hit]:
     """Passwords in the arguments of programs that take them so: `mysql -p…`, `curl -u user:…`, `redis-cli -a …`."""
     source = text.text
-    for program, secret in _COMMAND:
+    for program, secret in _COMMAND.open(source):
         done = 0
         for found in program.finditer(source):
             end = _COMMAND_END.search(source, found.end(), found.end() + 400)
@@ -272,8 +266,8 @@ _SET = compile_(
 
 def _is_conf_secret(value: str) -> bool:
     return (
-        accepts("password", value.rstrip("\"'`,;"), quoted=False, loose=False)
-        and not values.is_name(value)
+        (accepts("password", value.rstrip("\"'`,;"), quoted=False, loose=False)
+        and not values.is_name(value))
         or values.is_word_with_digits(value)
     )
 
@@ -299,7 +293,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("sql", "ALTER USER is typed in the heat", "ALTER USER app IDENTIFIED BY 'Correct-Horse-9'", matching(_SQL.pattern, "password", accept=_is_sql_secret), ("identified", "password", "secret")),
     Rule("sql-bare", "Oracle takes it without quotes", "ALTER USER app IDENTIFIED BY Correct_Horse9", matching(_SQL_BARE.pattern, "password", accept=lambda v: accepts("password", v, quoted=False, loose=False)), ("identified",)),
-    Rule("command", "programs that take a password as an argument", "mysql -uroot -pCorrect-Horse-9 shop", find_commands, _PROGRAM_WORDS),
+    Rule("command", "programs that take a password as an argument", "mysql -uroot -pCorrect-Horse-9 shop", find_commands),
     Rule("piped", "a password that is echoed into a program", "echo Correct-Horse-9 | docker login -u ci --password-stdin", find_piped, ("echo ", "printf ")),
     Rule("netrc", "curl's and git's password file", "machine git.internal login ci password Correct-Horse-9", matching(_NETRC.pattern, "password", accept=lambda v: not values.is_placeholder(v) and not values.is_status(v)), ("password",)),
     Rule("pgpass", "libpq's password file", "db-1:5432:orders:app:Correct-Horse-9", matching(_PGPASS.pattern, "password", accept=lambda v: not values.is_placeholder(v) and values.is_password_like(v))),

@@ -69,15 +69,15 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("rubygems", "key", "rubygems_", rf"rubygems_{H}{{40,}}"),
     ("nuget", "key", "oy2", r"oy2[a-z0-9]{43}"),
     ("crates", "token", "cio", rf"cio{A}{{32}}"),
-    ("clojars", "token", "CLOJARS_", rf"CLOJARS_[a-z0-9]{{50,}}"),
+    ("clojars", "token", "CLOJARS_", r"CLOJARS_[a-z0-9]{50,}"),
     ("packagist", "token", "packagist_", rf"packagist_[ou][ru]t_{H}{{60,}}"),
     ("docker", "token", "dckr_pat_ dckr_oat_", rf"dckr_[po]at_{W}{{20,}}"),
     ("artifactory", "key", "AKC cmVmdGtuOj", rf"AKC[a-z0-9]{A}{{60,}}|cmVmdGtuOj{A}{{40,}}"),
-    ("jfrog-identity", "token", "eyJ2ZXIiOi", rf"eyJ2ZXIiOi[A-Za-z0-9_.\-]{{60,}}"),
+    ("jfrog-identity", "token", "eyJ2ZXIiOi", r"eyJ2ZXIiOi[A-Za-z0-9_.\-]{60,}"),
     ("circleci", "token", "CCIPAT_ CCIPRJ_", rf"CCIP(?:AT|RJ)_{A}{{20,}}_{H}{{36,}}"),
     ("buildkite", "token", "bkua_ bkaj_ bkpt_ bkct_ bkat_", rf"bk(?:ua|aj|pt|ct|at)_{A}{{30,}}"),
     ("travis-drone-sonar", "token", "squ_ sqp_ sqa_", rf"sq[upa]_{H}{{40}}"),
-    ("snyk-codecov", "token", "snyk_", rf"snyk_[a-z]{{3}}_[A-Za-z0-9_.\-]{{30,}}"),
+    ("snyk-codecov", "token", "snyk_", r"snyk_[a-z]{3}_[A-Za-z0-9_.\-]{30,}"),
     ("terraform-cloud", "token", ".atlasv1.", rf"{A}{{14}}\.atlasv1\.{W}{{60,}}"),
     ("pulumi", "token", "pul-", rf"pul-{H}{{40}}"),
     ("doppler", "token", "dp.", rf"dp\.(?:ct|pt|st|sa|scim|audit|said)(?:\.[a-z0-9\-_]{{2,35}})?\.{A}{{40,44}}"),
@@ -111,11 +111,11 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("mandrill-resend-postmark", "key", "md- re_", rf"md-{W}{{22}}|re_{A}{{6,}}_{A}{{20,}}"),
     ("courier-novu-loops", "key", "pk_prod_ dk_prod_", r"[pd]k_prod_[A-Z0-9]{26,}"),
     # payments, shops
-    ("stripe", "key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_org_", rf"(?:sk|rk)_(?:live|test|org)_[A-Za-z0-9_]{{16,}}"),
+    ("stripe", "key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_org_", r"(?:sk|rk)_(?:live|test|org)_[A-Za-z0-9_]{16,}"),
     ("stripe-webhook", "key", "whsec_", r"whsec_[A-Za-z0-9+/=_]{24,}"),
     ("square", "token", "EAAA sq0 sandbox-sq0", rf"EAAA{W}{{58,}}|(?:sandbox-)?sq0(?:atp|csp|idp)-{W}{{22,}}"),
     ("paypal-braintree", "token", "access_token$", rf"access_token\$(?:production|sandbox)\${A}{{16}}\${H}{{32}}"),
-    ("shopify", "token", "shpat_ shpca_ shppa_ shpss_ shptka_", rf"shp(?:at|ca|pa|ss|tka)_[a-fA-F0-9]{{32,}}"),
+    ("shopify", "token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"shp(?:at|ca|pa|ss|tka)_[a-fA-F0-9]{32,}"),
     ("adyen", "key", "AQE", r"AQE[A-Za-z0-9]{5,}\.[A-Za-z0-9+/=]{20,}|AQE[A-Za-z0-9+/]{20,}={0,2}-[A-Za-z0-9+/=]{20,}-\S{10,}"),
     ("flutterwave-paystack-razorpay", "key", "FLWSECK sk_ rzp_", rf"FLWSECK(?:_TEST)?-{A}{{12,}}-X|FLWSECK_TEST{A}{{12}}|rzp_(?:live|test)_{A}{{14,}}"),
     ("plaid", "token", "access-production- access-sandbox- access-development-", r"access-(?:production|sandbox|development)-[0-9a-f\-]{36}"),
@@ -138,8 +138,8 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("newrelic", "key", "NRAK- NRJS- NRII- NRAL NRIQ- NRRA-", rf"NR(?:AK|JS|II|IQ|RA|AA|AL)-{A}{{19,}}|{A}{{30,}}NRAL"),
     ("grafana", "token", "glc_ glsa_", rf"glc_{B}{{30,}}={{0,2}}|glsa_{A}{{30,}}_{H}{{8}}"),
     ("grafana-old", "token", "eyJrIjoi", rf"eyJrIjoi{B}{{40,}}={{0,2}}"),
-    ("sentry", "token", "sntrys_ sntryu_ sntrya_", rf"sntry[sua]_[A-Za-z0-9_+/=\-]{{30,}}"),
-    ("honeycomb", "key", "hcaik_ hcxik_ hcamk_ hcxmk_", rf"hc[ax][im]k_[a-z0-9]{{26,}}"),
+    ("sentry", "token", "sntrys_ sntryu_ sntrya_", r"sntry[sua]_[A-Za-z0-9_+/=\-]{30,}"),
+    ("honeycomb", "key", "hcaik_ hcxik_ hcamk_ hcxmk_", r"hc[ax][im]k_[a-z0-9]{26,}"),
     ("dynatrace", "token", "dt0", r"dt0[a-zA-Z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
     ("logz-lightstep-axiom", "token", "xaat- xapt-", r"xa[ap]t-[0-9a-f\-]{36}"),
     ("pagerduty", "token", "u+ y_NbAkKc66ryYTWUXYEu", rf"u\+{W}{{18}}\b"),
@@ -195,17 +195,15 @@ class Format:
     words: tuple[str, ...]
     pattern: Any
     """Compiled; the last group that took part is the token."""
+    groups: int
+    """How many groups it has."""
     unbound: Any
     """The same without the left bound, for text whose line breaks were taken out."""
 
 
-FORMATS: tuple[Format, ...] = tuple(
-    Format(
-        name=name,
-        kind=kind,
-        words=tuple(words.split()),
-        pattern=compile_(rf"(?:^|[^A-Za-z0-9\-]|%[0-9A-Fa-f]{{2}}|\\[nrtu])({pattern})"),
-        unbound=compile_(f"({pattern})"),
-    )
-    for name, kind, words, pattern in _TABLE
-)
+def _format(name: str, kind: str, words: str, pattern: str) -> Format:
+    bound = compile_(rf"(?:^|[^A-Za-z0-9\-]|%[0-9A-Fa-f]{{2}}|\\[nrtu])({pattern})")
+    return Format(name, kind, tuple(words.split()), bound, bound.groups, compile_(f"({pattern})"))
+
+
+FORMATS: tuple[Format, ...] = tuple(_format(*line) for line in _TABLE)

@@ -71,8 +71,16 @@ def _is_query_secret(value: str) -> bool:
     return not values.is_placeholder(value) and not values.is_name(value) and values.is_random(value, 16)
 
 
-_QUERY = matching(r"(?i)(?:[?&]|%3F|%26)(?:code|key|auth|sig|sid|s|otp|ticket|assertion|samlresponse|state_token|invite|magic|hash|hmac|h|t|k)(?:=|%3D)([^\s&\"'`<>#|]{16,})", "token", accept=_is_query_secret)
-_ORACLE = matching(r"(?i)\b(?:thin|oci8?):[\w$#]{1,40}/([^\s/@\"'`]{3,})@", "password", accept=lambda value: not values.is_placeholder(value))
+_QUERY = matching(
+    r"(?i)(?:[?&]|%3F|%26)(?:code|key|auth|sig|sid|s|otp|ticket|assertion|samlresponse|state_token|invite|magic|hash|hmac|h|t|k)(?:=|%3D)([^\s&\"'`<>#|]{16,})",
+    "token",
+    accept=_is_query_secret,
+)
+_ORACLE = matching(
+    r"(?i)\b(?:thin|oci8?):[\w$#]{1,40}/([^\s/@\"'`]{3,})@",
+    "password",
+    accept=lambda value: not values.is_placeholder(value),
+)
 
 URLS = Rule(
     name="url-password",
@@ -81,6 +89,14 @@ URLS = Rule(
     find=find,
     words=("://", "%2f%2f", "\\/\\/"),
 )
-QUERY = Rule("query", "links that log in: `?code=…`, `?key=…`", "GET /callback?code=4f9aB8c7D6e5F4a3B2c1", _QUERY, ("=", "%3d"))
-ORACLE = Rule("oracle-url", "Oracle's own kind of address", "jdbc:oracle:thin:app/Correct9Horse@ora-1:1521/ORCL", _ORACLE, ("thin:", "oci"))
+QUERY = Rule(
+    "query", "links that log in: `?code=…`, `?key=…`", "GET /callback?code=4f9aB8c7D6e5F4a3B2c1", _QUERY, ("=", "%3d")
+)
+ORACLE = Rule(
+    "oracle-url",
+    "Oracle's own kind of address",
+    "jdbc:oracle:thin:app/Correct9Horse@ora-1:1521/ORCL",
+    _ORACLE,
+    ("thin:", "oci"),
+)
 RULES: tuple[Rule, ...] = (URLS, QUERY, ORACLE)

@@ -11,36 +11,12 @@ MAX_VALUE = 4096
 """Characters of one value that are looked at."""
 
 _NOT_A_VALUE = frozenset(
-    """
-    yes no on off true false null none nil undefined void empty blank missing required optional needed mandatory
-    expired expires invalid valid wrong incorrect correct bad good ok okay failed failure fail failing passed success
-    successful succeeded error denied rejected refused accepted unauthorized forbidden unknown unset set notset default
-    defaults enabled disabled enable disable active inactive pending present absent found notfound changed unchanged
-    reset rotated rotate rotation revoked hidden masked redacted filtered removed omitted encrypted decrypted hashed
-    protected plain plaintext cleartext stored loaded loading reload refreshed refresh renewed created deleted updated
-    issued generated provided supplied given sent received authentication authorization validation verification
-    verified unverified mismatch match matches matched mandatory prompt interactive stdin file env environment vault
-    string str text bytes byte int integer number bool boolean object array list dict map any char varchar optional
-    secretstr var let const function func def return await async new self this not and the for from with
-    bearer basic digest token tokens password passwords passwd secret secrets key keys credential credentials auth
-    opaque standard simple strong weak medium custom internal external local remote static dynamic automatic auto
-    manual managed inherit inherited trust peer ident ldap saml oauth oauth2 oidc kerberos gssapi sso mfa totp otp
-    md5 sha1 sha256 sha512 sha-1 sha-256 sha-512 bcrypt scrypt argon2 argon2i argon2id pbkdf2 hmac aes aes256 aes128
-    rsa rsa2048 rsa4096 ecdsa ed25519 hs256 rs256 es256 jwt jwt2 base64 base32 base58 utf8 utf-8 hex ascii plain
-    scram-sha-256 scram-sha-512 scram-sha-1 caching_sha2_password mysql_native_password sha256_password aes-256-gcm
-    aes-256-cbc x509 pkcs8 pkcs12 spnego ntlm v1 v2 v3 tbd todo n/a na nan inf ago bytes
-    """.split()
+    ["yes", "no", "on", "off", "true", "false", "null", "none", "nil", "undefined", "void", "empty", "blank", "missing", "required", "optional", "needed", "mandatory", "expired", "expires", "invalid", "valid", "wrong", "incorrect", "correct", "bad", "good", "ok", "okay", "failed", "failure", "fail", "failing", "passed", "success", "successful", "succeeded", "error", "denied", "rejected", "refused", "accepted", "unauthorized", "forbidden", "unknown", "unset", "set", "notset", "default", "defaults", "enabled", "disabled", "enable", "disable", "active", "inactive", "pending", "present", "absent", "found", "notfound", "changed", "unchanged", "reset", "rotated", "rotate", "rotation", "revoked", "hidden", "masked", "redacted", "filtered", "removed", "omitted", "encrypted", "decrypted", "hashed", "protected", "plain", "plaintext", "cleartext", "stored", "loaded", "loading", "reload", "refreshed", "refresh", "renewed", "created", "deleted", "updated", "issued", "generated", "provided", "supplied", "given", "sent", "received", "authentication", "authorization", "validation", "verification", "verified", "unverified", "mismatch", "match", "matches", "matched", "mandatory", "prompt", "interactive", "stdin", "file", "env", "environment", "vault", "string", "str", "text", "bytes", "byte", "int", "integer", "number", "bool", "boolean", "object", "array", "list", "dict", "map", "any", "char", "varchar", "optional", "secretstr", "var", "let", "const", "function", "func", "def", "return", "await", "async", "new", "self", "this", "not", "and", "the", "for", "from", "with", "bearer", "basic", "digest", "token", "tokens", "password", "passwords", "passwd", "secret", "secrets", "key", "keys", "credential", "credentials", "auth", "opaque", "standard", "simple", "strong", "weak", "medium", "custom", "internal", "external", "local", "remote", "static", "dynamic", "automatic", "auto", "manual", "managed", "inherit", "inherited", "trust", "peer", "ident", "ldap", "saml", "oauth", "oauth2", "oidc", "kerberos", "gssapi", "sso", "mfa", "totp", "otp", "md5", "sha1", "sha256", "sha512", "sha-1", "sha-256", "sha-512", "bcrypt", "scrypt", "argon2", "argon2i", "argon2id", "pbkdf2", "hmac", "aes", "aes256", "aes128", "rsa", "rsa2048", "rsa4096", "ecdsa", "ed25519", "hs256", "rs256", "es256", "jwt", "jwt2", "base64", "base32", "base58", "utf8", "utf-8", "hex", "ascii", "plain", "scram-sha-256", "scram-sha-512", "scram-sha-1", "caching_sha2_password", "mysql_native_password", "sha256_password", "aes-256-gcm", "aes-256-cbc", "x509", "pkcs8", "pkcs12", "spnego", "ntlm", "v1", "v2", "v3", "tbd", "todo", "n/a", "na", "nan", "inf", "ago", "bytes"]
 )
 _DOC_WORDS = frozenset(
-    """
-    your my our the a an some any new old current this that here there value string placeholder example sample dummy
-    fake mock changeme change me replace replaceme with insert enter put set fill in goes redacted hidden masked
-    password passwd pass pwd passphrase secret token key api apikey access auth client app service user username admin
-    db database root private public id login credential credentials account bearer jwt github gitlab slack aws
-    openai todo tbd foo bar baz qux xxx xxxx xxxxx real actual generated from vault to be it is real valid
-    """.split()
+    ["your", "my", "our", "the", "a", "an", "some", "any", "new", "old", "current", "this", "that", "here", "there", "value", "string", "placeholder", "example", "sample", "dummy", "fake", "mock", "changeme", "change", "me", "replace", "replaceme", "with", "insert", "enter", "put", "set", "fill", "in", "goes", "redacted", "hidden", "masked", "password", "passwd", "pass", "pwd", "passphrase", "secret", "token", "key", "api", "apikey", "access", "auth", "client", "app", "service", "user", "username", "admin", "db", "database", "root", "private", "public", "id", "login", "credential", "credentials", "account", "bearer", "jwt", "github", "gitlab", "slack", "aws", "openai", "todo", "tbd", "foo", "bar", "baz", "qux", "xxx", "xxxx", "xxxxx", "real", "actual", "generated", "from", "vault", "to", "be", "it", "is", "real", "valid"]
 )
-_MASK = frozenset("*•xX#.-_?…●█·—")
+_MASK = re.compile(r"[*•xX#.\-_?…●█·—]+")
 _REFERENCE_PREFIXES = (
     "vault:", "op://", "ssm:", "ssm://", "arn:", "env:", "file:", "file://", "secretref:", "secretsmanager:", "awskms:",
     "gcpkms:", "sops:", "ENC[", "ENC(", "AQICAHENC", "!vault", "!secret", "!Ref", "!GetAtt", "!Sub", "@Microsoft.KeyVault",
@@ -53,6 +29,7 @@ _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*?])(?::?-[^}]*)?|\$\{.*|%[A-Z_]
 _FORMAT = re.compile(r"%[-+0-9.]*[a-zA-Z]|%\(\w+\)s|\{\w*(?:[:!.]\w*)*\}|:[a-z_]\w*|@[a-zA-Z_]\w*|\?+|\\[a-z]")
 _BRACKETED = re.compile(r"[\[(<{]+[ ]?[A-Za-z_*.\-][\w .\-:/|,'\"*@]*[\])>}]*")
 _MASKED_PART = re.compile(r"[*•●█]{3,}|…|\.{3,}|(?i:x{5,})")
+_NOT_WORDS = re.compile(r"\d{2}|[!@#$%^&+=]")
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+\-]+[/\\]*)+|(?:[\w.\-]+/){2,}[\w.\-]*")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z_]*\d?(?:(?:\.|->|::)[A-Za-z_][A-Za-z_]*\d?)+(?:[(\[].*)?")
@@ -62,6 +39,7 @@ _MEASURE = re.compile(
     r"(?i)[<>=~+-]*\d+(?:[.,]\d+)*(?:-\d+)?(?:\s?(?:ns|us|µs|ms|s|sec|secs|m|min|h|hr|d|days?|%|x|b|kb?|mb?|gb?|tb?|[kmgt]i?b?|bytes?|chars?))?"
 )
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d\d?:\d\d(?::\d\d.*)?|\d\d?/\w{2,3}/\d{4}.*")
+_DIGIT = re.compile(r"[0-9]")
 _UUID = re.compile(r"(?i)\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?")
 _HEX = re.compile(r"(?i)(?:0x)?[0-9a-f]+")
 _ADDRESS = re.compile(r"\[?(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:]*::?[0-9a-fA-F:]+)\]?(?::\d+|/\d+)?")
@@ -73,8 +51,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_./:][a-z0-9]+)*")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+)+\d?")
 _WORDS_AND_DIGITS = re.compile(r"[a-z]{3,}(?:[-_.][a-z]{3,})*[-_.]\d{3,}")
 _STOP = frozenset(
-    "is are was be been the a an of for to at in on not must should can could with and or has have it its by least "
-    "as from this that when please no your failed missing required invalid expired user using".split()
+    ["is", "are", "was", "be", "been", "the", "a", "an", "of", "for", "to", "at", "in", "on", "not", "must", "should", "can", "could", "with", "and", "or", "has", "have", "it", "its", "by", "least", "as", "from", "this", "that", "when", "please", "no", "your", "failed", "missing", "required", "invalid", "expired", "user", "using"]
 )
 
 
@@ -83,19 +60,17 @@ def is_placeholder(value: str) -> bool:
     text = value.strip(" \t\"'`,;")
     if not text or len(text) > MAX_VALUE:
         return not text
-    if text.startswith(_REFERENCE_PREFIXES) or set(text) <= _MASK or _MASKED_PART.search(text[:200]):
+    if text.startswith(_REFERENCE_PREFIXES) or _MASK.fullmatch(text) or _MASKED_PART.search(text[:200]):
         return True
     if _VARIABLE.fullmatch(text):
         # `$ecret99` is a password, `$TOKEN` and `$token` are variables
         return not (text[1:].isalnum() and any(c.isdigit() for c in text[2:]) and text[1:2].islower())
     if _FORMAT.fullmatch(text) or (text[0] in "[(<{" and _BRACKETED.fullmatch(text)):
         return True
+    if len(text) > 100 or _NOT_WORDS.search(text):
+        return False
     words = [word.lower() for word in _WORDS.findall(text)]
-    return (
-        bool(words)
-        and all(word in _DOC_WORDS for word in words if not word.isdigit())
-        and not re.search(r"\d{2}|[!@#$%^&+=]", text)
-    )
+    return bool(words) and all(word in _DOC_WORDS for word in words if not word.isdigit())
 
 
 def is_reference(value: str) -> bool:
@@ -113,6 +88,8 @@ def is_reference(value: str) -> bool:
 
 def is_status(value: str) -> bool:
     """True for a word that says something about a secret, a number with a unit, a moment, an algorithm."""
+    if len(value) > 60:
+        return False
     text = value.strip(" .,;:!?()[]{}\"'").lower()
     return (
         text in _NOT_A_VALUE
@@ -161,7 +138,7 @@ def is_hex(value: str) -> bool:
 def is_place(value: str) -> bool:
     """True for a host, an IP address, a version."""
     return bool(
-        _ADDRESS.fullmatch(value) or _VERSION.fullmatch(value) or _HOST.fullmatch(value) and not _looks_made_up(value)
+        _ADDRESS.fullmatch(value) or _VERSION.fullmatch(value) or (_HOST.fullmatch(value) and not _looks_made_up(value))
     )
 
 
@@ -174,7 +151,7 @@ def is_random(value: str, length: int = 8) -> bool:
     if len(value) < length:
         return False
     value = value[:256]
-    upper, lower, digit = (any(map(test, value)) for test in (str.isupper, str.islower, str.isdigit))
+    upper, lower, digit = value != value.lower(), value != value.upper(), _DIGIT.search(value) is not None
     if not digit or not (upper or lower):
         # letters alone: only long ones of both cases that are no CamelCase
         return (

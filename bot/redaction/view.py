@@ -135,8 +135,8 @@ def _normalising(text: str) -> Iterator[Edit]:
         yield close[0], close[0] + 1, close[1]
 
 
-_MARKS = re.compile(r"`[ \t]?`|[*~`]+")
-_BREAKS = re.compile(r"`?[ \t]?\r?\n[ \t>]*`?")
+_MARKS = re.compile(r"(?<=[\w-])(?:`[ \t]?`|[*~`]+)(?=[\w-])")
+_BREAKS = re.compile(r"(?<=[\w-])`?[ \t]?\r?\n[ \t>]*`?(?=[\w-])")
 
 
 def without_marks(text: str) -> View:

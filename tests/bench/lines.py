@@ -437,20 +437,45 @@ def values(seed: int) -> dict[str, str]:
         return "".join(rng.choice(alphabet) for _ in range(count))
 
     def mixed(count: int) -> str:
-        return pick(string.ascii_uppercase, 1) + pick(string.digits, 1) + pick(LETTERS, count - 3) + pick(string.ascii_lowercase, 1)
+        return (
+            pick(string.ascii_uppercase, 1)
+            + pick(string.digits, 1)
+            + pick(LETTERS, count - 3)
+            + pick(string.ascii_lowercase, 1)
+        )
 
     one, two = rng.sample(PASSWORDS, 2)
     made = {
-        "pw": rng.choice([f"{one}{rng.randint(10, 99)}!{two}", f"{one}{rng.randint(100, 9999)}", f"{pick(LETTERS, 5)}{rng.choice('!?*#%+')}7{pick(LETTERS, 6)}k"]),
+        "pw": rng.choice(
+            [
+                f"{one}{rng.randint(10, 99)}!{two}",
+                f"{one}{rng.randint(100, 9999)}",
+                f"{pick(LETTERS, 5)}{rng.choice('!?*#%+')}7{pick(LETTERS, 6)}k",
+            ]
+        ),
         "wordpw": f"{one.lower()}{rng.choice('-_')}{two.lower()}-{rng.randint(100, 999)}",
         "uuid": f"{pick('0123456789abcdef', 8)}-{pick('0123456789abcdef', 4)}-4{pick('0123456789abcdef', 3)}-a{pick('0123456789abcdef', 3)}-{pick('0123456789abcdef', 12)}",
     }
-    made["jwt"] = ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in (b'{"alg":"HS256","typ":"JWT"}', f'{{"sub":"{mixed(9)}","iat":1764499337}}'.encode(), rng.randbytes(32)))
+    made["jwt"] = ".".join(
+        base64.urlsafe_b64encode(part).decode().rstrip("=")
+        for part in (
+            b'{"alg":"HS256","typ":"JWT"}',
+            f'{{"sub":"{mixed(9)}","iat":1764499337}}'.encode(),
+            rng.randbytes(32),
+        )
+    )
     made["b64basic"] = base64.b64encode(f"ci-bot:{made['pw']}".encode()).decode()
     made["b64dsn"] = base64.b64encode(f"postgres://app:{made['pw']}@db-1:5432/x".encode()).decode()
-    for name, alphabet in (("hex", "0123456789abcdef"), ("d", string.digits[1:]), ("upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")):
+    for name, alphabet in (
+        ("hex", "0123456789abcdef"),
+        ("d", string.digits[1:]),
+        ("upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
+    ):
         made |= {f"{name}{count}": pick(alphabet, count) for count in (6, 8, 10, 12, 16, 18, 27, 32, 40, 58, 64)}
-    made |= {f"alnum{count}": mixed(count) for count in (6, 12, 14, 16, 18, 20, 22, 24, 26, 28, 31, 32, 33, 34, 36, 40, 43, 46, 60, 64)}
+    made |= {
+        f"alnum{count}": mixed(count)
+        for count in (6, 12, 14, 16, 18, 20, 22, 24, 26, 28, 31, 32, 33, 34, 36, 40, 43, 46, 60, 64)
+    }
     made |= {f"b64_{count}": mixed(4) + pick(LETTERS + "+/", count - 4) for count in (43, 52, 60, 64, 86)}
     return made
 
@@ -459,9 +484,15 @@ def rows(seed: int = 1) -> list[dict[str, Any]]:
     """All lines in the shape of the measuring sets: id, kind, text, spans, keep."""
     made: list[dict[str, Any]] = []
     for kind, lines in (("secret", SECRETS), ("personal", PERSONAL), ("benign", HARMLESS)):
-        for number, template in enumerate(line for line in lines.strip().split("\n") if line[:2] != "# " and line != "⟦https://⟫"):
+        for number, template in enumerate(
+            line for line in lines.strip().split("\n") if line[:2] != "# " and line != "⟦https://⟫"
+        ):
             if kind != "benign":
-                line = re.sub(r"\{(\w+)\}", lambda found, known=values(seed * 1000 + number): known.get(found[1], found[0]), template)
+                line = re.sub(
+                    r"\{(\w+)\}",
+                    lambda found, known=values(seed * 1000 + number): known.get(found[1], found[0]),
+                    template,
+                )
                 line = line.replace("@@", "").replace("\\n", "\n").replace("\\\n", "\\n").replace("\\x1b", "\x1b")
             else:
                 line = template

@@ -5,7 +5,16 @@ from __future__ import annotations
 import random
 import uuid
 
-_SERVICES = ("checkout-api", "orders-svc", "auth-gateway", "token-service", "session-store", "payments-worker", "key-manager", "password-rotator")
+_SERVICES = (
+    "checkout-api",
+    "orders-svc",
+    "auth-gateway",
+    "token-service",
+    "session-store",
+    "payments-worker",
+    "key-manager",
+    "password-rotator",
+)
 _TEMPLATES = r"""
 {mon} {d2} {clock} {host} sshd[{pid}]: Accepted publickey for deploy from {ip} port {port} ssh2: ED25519 SHA256:{b64_43}
 {mon} {d2} {clock} {host} sshd[{pid}]: Failed password for invalid user {user} from {ip} port {port} ssh2
@@ -154,6 +163,8 @@ def _values(rng: random.Random) -> dict[str, object]:
         "b64_43": pick("ABCDEFGHIJKLMNabcdefghijklmn0123456789+/", 43),
     }  # fmt: skip
     values["epoch_ms"] = f"{values['epoch']}{rng.randint(0, 999):03}"
-    values |= {f"n{size}": rng.randint(10 ** (size - 1), 10**size - 1) for size in (1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 18)}
+    values |= {
+        f"n{size}": rng.randint(10 ** (size - 1), 10**size - 1) for size in (1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 18)
+    }
     values |= {f"hex{size}": pick("0123456789abcdef", size) for size in (5, 7, 8, 10, 12, 16, 32, 40, 64)}
     return values
