@@ -284,9 +284,9 @@ class Desk:
             log.info("the message in %s was deleted before its answer", pointer.channel)
             return None
         await self.replies.post(pointer, reply, place)
-        await self._recheck(pointer.channel, version)
+        self.spawn(self._recheck(pointer.channel, version))
         if author := str(message.get("user") or "") if pointer.user and not self._mine(message) else "":
-            await self._receipt(replace(pointer, user=author), flatten(message))
+            self.spawn(self._receipt(replace(pointer, user=author), flatten(message)))
         return None
 
     async def _receipt(self, pointer: Pointer, text: str) -> None:
@@ -404,7 +404,7 @@ class Desk:
             if rooted:
                 version = self.standing.version(pointer.channel)
                 await self.replies.post(rooted, await self.path.reply(question), place)
-                await self._recheck(pointer.channel, version)
+                self.spawn(self._recheck(pointer.channel, version))
                 return
         reply = await self.path.reply(question.model_copy(update={"private": True}))
         outcome = reply.private or reply.thread

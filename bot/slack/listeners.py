@@ -18,7 +18,7 @@ from slack_bolt.response import BoltResponse
 from sqlalchemy import Engine
 
 from bot.answering.models import Trigger, new_id
-from bot.errors import ConfigurationError, DeliveryError, RedactionError, RunbookBotError
+from bot.errors import ConfigurationError, DeliveryError, RunbookBotError
 from bot.records.answers import Answers
 from bot.records.asked import Questions
 from bot.records.events import Events
@@ -184,7 +184,7 @@ class SlackEdge:
         if parsed.kind in (Kind.QUESTION, Kind.PRIVATE_QUESTION):
             try:
                 await self.desk.accept_command(asked, plain(parsed.rest))
-            except RedactionError as error:
+            except Exception as error:  # redaction failed, mostly: told, not written down
                 self.desk.spawn(self._tell_failure(asked, error))
         else:
             self.desk.spawn(self.lookups.answer(asked, parsed))

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from bot.access.policy import load_policy
 from bot.answering.models import Answer, Check, Citation, Incident, NoAnswer, Question, Reply
 from bot.library.models import Runbook, Snapshot
 from bot.records.database import open_database
+from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.slack.listeners import SlackEdge
 from bot.slack.membership import SlackMembership
@@ -45,20 +45,13 @@ PAGES = {
 }
 
 
-class Redactor:
-    """Stands in for the real one where it is not what is tested: one secret word is known."""
-
-    def redact(self, text: str, **_: Any) -> Any:
-        return SimpleNamespace(text=text.replace("hunter2", "‹password-1›"), spans=())
-
-
 @dataclass
 class SmallPath:
     """Finds the first readable page that shares a long word with the question; it can be held up and made to fail."""
 
     access: Access
     pages: dict[str, Runbook]
-    redactor: Any = field(default_factory=Redactor)
+    redactor: Redactor
     asked: list[Question] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
     gate: asyncio.Event | None = None
@@ -199,7 +192,7 @@ async def start(workspace: Workspace, tmp_path: Path) -> AsyncIterator[Start]:
                 p: Runbook(path=p, title=t.split("\n")[0][2:], text=t, version=t, services=(p.split("/")[0],))
                 for p, t in PAGES.items()
             }
-            path = SmallPath(Access(lambda: policy, membership), pages)
+            path = SmallPath(Access(lambda: policy, membership), pages, Redactor.from_settings(settings))
             edge = SlackEdge(settings, path, engine, membership, sync=lambda: "5 runbooks")
             if stop:
                 stack.push_async_callback(_end, edge, engine)

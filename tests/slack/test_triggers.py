@@ -148,7 +148,7 @@ async def test_reaction_on_a_thread_reply_and_on_the_bots_own_card(bot: Any, wor
 
 
 async def test_command_posts_who_looks_for_what_and_answers_in_the_thread(bot: Any, workspace: Any) -> None:
-    await workspace.slash("ana", "incidents", "postgres has too many clients, password hunter2 & <b>")
+    await workspace.slash("ana", "incidents", "postgres has too many clients, password: hunter2Xyz9 & <b>")
     await bot.quiet()
     root, answer = workspace.bot_messages("incidents")
     assert "<@U0ANA>" in root["text"] and "‹password-1› &amp; &lt;b&gt;" in root["text"]
@@ -185,11 +185,13 @@ async def test_command_where_the_bot_is_not_answers_alone_and_says_how_to_invite
     assert workspace.calls_of("chat.postMessage") == []
 
 
-async def test_redaction_failure_ends_a_command_with_its_reason(bot: Any, workspace: Any) -> None:
+async def test_redaction_failure_ends_a_command_with_its_reason(
+    bot: Any, workspace: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(text: str, **_: Any) -> Any:
         raise RedactionError("out of time")
 
-    bot.path.redactor.redact = broken
+    monkeypatch.setattr(bot.path.redactor, "redact", broken)
     await workspace.slash("ben", "incidents", "postgres has too many clients")
     await bot.quiet()
     assert "could not be checked for secrets" in said(workspace.ephemerals("ben"))
@@ -257,7 +259,7 @@ async def test_slow_answer_is_acknowledged_at_once(bot: Any, workspace: Any) -> 
 async def test_work_that_a_crash_left_behind_is_taken_up(start: Any, workspace: Any, tmp_path: Path) -> None:
     crashed = await start()
     crashed.path.gate = asyncio.Event()
-    await workspace.slash("ana", "incidents", "postgres has too many clients, hunter2")
+    await workspace.slash("ana", "incidents", "postgres has too many clients, password: hunter2Xyz9")
     ts = workspace.post_alert(
         {"type": "message", "bot_id": "B0ALERTS", "text": "[FIRING:1] TooManyClients postgres clients"}
     )
@@ -292,3 +294,16 @@ async def test_finished_work_whose_end_was_not_written_is_not_repeated(start: An
     assert await bot.edge.desk._stands_already(Pointer(kept.trigger, "C0INCIDENTS", ts))
     [kept] = bot.edge.desk.answers.in_thread("C0INCIDENTS", ts)
     assert kept.message
+
+
+async def test_whoever_posted_a_secret_is_told_once_and_privately(bot: Any, workspace: Any) -> None:
+    ts = workspace.post("pia", "incidents", "postgres has too many clients, password=hunter2Xyz9")
+    for who in ("ben", "ana"):
+        workspace.react(who, "incidents", ts)
+    await bot.quiet()
+    [told] = workspace.ephemerals("pia")
+    assert "rotate" in told["text"] and "hunter2" not in said([told])
+    assert all("rotate" not in said(workspace.ephemerals(who)) for who in ("ben", "ana"))
+    await workspace.slash("ben", "incidents", "is postgres up? password=hunter2Xyz9")
+    await bot.quiet()
+    assert "rotate" in said(workspace.ephemerals("ben"))
