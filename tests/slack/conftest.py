@@ -109,8 +109,14 @@ class SmallPath:
 
     def _outcome(self, question: Question, readers: Readership, only: Any = None) -> Answer | NoAnswer:
         wanted = set(re.findall(r"[a-z]{3,}", " ".join((question.text, *question.context)).lower()))
-        incident = Incident(summary=question.text, service="checkout")
-        common = {"incident": incident, "private_to": readers.private_to, "audiences": readers.audiences}
+        incident = Incident(summary=self.redactor.redact(question.text).text, service="checkout")
+        common = {
+            "incident": incident,
+            "asked": incident.summary,
+            "alert": question.alert.name if question.alert else "",
+            "private_to": readers.private_to,
+            "audiences": readers.audiences,
+        }
         for path, page in self.readable(readers).items():
             if only is not None and path not in only:
                 continue
