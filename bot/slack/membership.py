@@ -231,18 +231,25 @@ class SlackMembership:
 
         Raises MembershipUnavailable where some can't be told: then nobody knows who reads the channel.
         """
-        if len(self._unknown(members)) > _STRANGERS:
+        known, unknown = self._sorted_out(members)
+        if len(unknown) > _STRANGERS:
             await self._listings.get("")
-        unknown = self._unknown(members)
+            known, unknown = self._sorted_out(members)
         if len(unknown) > _STRANGERS:
             raise MembershipUnavailable(f"{len(unknown)} members of a channel are not in the listing of all people")
         asked = await asyncio.gather(*(self.person(user) for user in unknown))
-        people = [*asked, *(self._people[user].person for user in members.difference(unknown))]
-        return [person for person in people if person is None or not (person.bot or person.deleted)]
+        return [*known, *(person for person in asked if person is None or not (person.bot or person.deleted))]
 
-    def _unknown(self, members: frozenset[str]) -> list[str]:
-        people = self._people
-        return [user for user in members if user not in people or self._age(people[user]) > REMEMBERED]
+    def _sorted_out(self, members: frozenset[str]) -> tuple[list[Person], list[str]]:
+        """Those who read, as far as they are known, and ids of the unknown."""
+        known, unknown, horizon = [], [], self._clock() - REMEMBERED
+        for user in members:
+            entry = self._people.get(user)
+            if entry is None or entry.at <= horizon:
+                unknown.append(user)
+            elif not (entry.person.bot or entry.person.deleted):
+                known.append(entry.person)
+        return known, unknown
 
     async def _ask_person(self, user: str) -> Person | None:
         started = self._clock()

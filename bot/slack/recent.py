@@ -15,10 +15,12 @@ _MANY = 4096
 """Entries after which the old ones are swept out."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Entry(Generic[V]):
     started: float
     task: asyncio.Task[V]
+    begun: bool = False
+    """The question is on its way: what it will say may be older than a question that comes now."""
 
 
 class Recent(Generic[K, V]):
@@ -37,10 +39,13 @@ class Recent(Generic[K, V]):
         self._entries: dict[K, _Entry[V]] = {}
 
     async def get(self, key: K, *, fresh: bool = False) -> V:
-        """The value; `fresh` starts a look-up of its own whatever is there. Raises what the look-up raises."""
+        """The value; `fresh` takes none that was asked for before. Raises what the look-up raises.
+
+        Fresh questions that come together (of one decision) share a look-up, since none of them is before it.
+        """
         now = self._clock()
         entry = self._entries.get(key)
-        if fresh or entry is None or now - entry.started >= self._seconds:
+        if entry is None or now - entry.started >= self._seconds or (fresh and entry.begun):
             entry = self._start(key, now)
         return await asyncio.shield(entry.task)
 
@@ -55,8 +60,12 @@ class Recent(Generic[K, V]):
     def _start(self, key: K, now: float) -> _Entry[V]:
         if len(self._entries) >= _MANY:
             self._entries = {k: e for k, e in self._entries.items() if now - e.started < self._seconds}
-        entry = _Entry(now, asyncio.create_task(self._look_up(key)))
-        self._entries[key] = entry
+
+        async def look_up() -> V:
+            entry.begun = True
+            return await self._look_up(key)
+
+        entry = self._entries[key] = _Entry(now, asyncio.create_task(look_up()))
 
         def forget_failure(task: asyncio.Task[V]) -> None:
             failed = task.cancelled() or task.exception() is not None

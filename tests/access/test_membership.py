@@ -11,7 +11,9 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.access.decisions import Access
 from bot.access.models import Person, Place, PlaceKind
+from bot.access.policy import Audience, Policy
 from bot.errors import MembershipUnavailable
 from bot.slack.membership import SlackMembership
 from bot.workspace import Workspace
@@ -375,6 +377,20 @@ async def test_who_was_taken_out_of_a_group_is_out_within_a_minute_and_for_a_cli
     assert "U0ANA" not in await membership.usergroup_members("dba-oncall")
     clock.now += 1
     assert "U0ANA" in await membership.usergroup_members("dba-oncall")
+
+
+async def test_a_fresh_decision_on_many_groups_asks_slack_once(
+    workspace: Workspace, membership: SlackMembership
+) -> None:
+    groups = [Group(f"S0G{number}", f"group-{number}", {"U0BEN"}) for number in range(30)]
+    for group in groups:
+        workspace.add_group(group)
+    audiences = {group.handle: Audience(group.handle, usergroups=(group.handle,)) for group in groups}
+    policy = Policy(default="members", audiences=audiences)
+    for _ in range(2):
+        readership = await Access(lambda: policy, membership).of_person("U0BEN", fresh=True)
+        assert readership.audiences >= audiences.keys()
+    assert calls(workspace, "usergroups.list") == 2
 
 
 async def test_an_event_changes_a_group_at_once(

@@ -72,6 +72,13 @@ async def test_fresh_never_shares_an_earlier_look_up_and_is_shared_afterwards() 
     assert await source.recent.get("a") == "a 2"
 
 
+async def test_fresh_questions_that_come_together_share_a_look_up() -> None:
+    source = Source()
+    assert await source.recent.get("a") == "a 1"
+    assert await asyncio.gather(*(source.recent.get("a", fresh=True) for _ in range(5))) == ["a 2"] * 5
+    assert await source.recent.get("a", fresh=True) == "a 3"
+
+
 async def test_what_was_dropped_while_it_was_looked_up_is_not_kept() -> None:
     source = Source()
     source.go.clear()
