@@ -27,6 +27,7 @@ from bot.errors import DeliveryError, RecordsUnavailable, RunbookBotError
 from bot.library.models import Live, Runbook
 from bot.records.answers import Answers
 from bot.records.events import KEPT, LEASE, Claimed, Events
+from bot.records.memory import Memory
 from bot.redaction import Redactor
 from bot.redaction.receipts import receipt
 from bot.settings import Settings
@@ -94,12 +95,20 @@ class Desk:
     """Takes triggers and answers them. `start` before the first, `stop` at the end."""
 
     def __init__(
-        self, *, settings: Settings, path: Path, client: AsyncWebClient, events: Events, answers: Answers, alone: bool
+        self,
+        *,
+        settings: Settings,
+        path: Path,
+        client: AsyncWebClient,
+        events: Events,
+        answers: Answers,
+        memory: Memory,
+        alone: bool,
     ) -> None:
         """`alone`: no other process shares these records, so that whatever is unfinished at start is abandoned."""
         self.settings, self.path, self.client, self.answers = settings, path, client, answers
         self.delivery, self.history = Delivery(client), History(client)
-        self.replies = Replies(self.delivery, answers, direct_links=settings.links == "direct")
+        self.replies = Replies(self.delivery, answers, memory, direct_links=settings.links == "direct")
         self.standing = Standing(answers, path.access, path.live, self.delivery)
         self.me = Identity("", "", "")
         self._events, self._alone = events, alone
@@ -150,6 +159,8 @@ class Desk:
             if (now := self.standing.rules) != rules or time.monotonic() - checked > _LOOK_AT_ALL:
                 rules, checked = now, time.monotonic()
                 await self._looked(self.standing.check())
+            elif self.standing.again:
+                await self._looked(self.standing.check(set(self.standing.again)))
             await asyncio.sleep(_LOOK_AGAIN)
             await self._looked(self._take_up())
 

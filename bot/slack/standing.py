@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Any
 
 from bot.access.decisions import Access
-from bot.access.models import Readership
+from bot.access.models import PlaceKind, Readership
 from bot.errors import DeliveryError
 from bot.library.models import Live, Runbook
 from bot.records.answers import Answers, Kept
-from bot.slack.delivery import GONE, Delivery
+from bot.slack.delivery import Delivery
 from bot.slack.render import Card, taken_back
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,8 @@ class Standing:
 
     def __init__(self, answers: Answers, access: Access, live: Live, delivery: Delivery) -> None:
         self._answers, self._access, self._live, self._delivery = answers, access, live, delivery
+        self.again: set[str] = set()
+        """Channels about which Slack could not be asked: still to be decided again."""
         self._changes: dict[str, int] = {}
         self._lock = asyncio.Lock()
 
@@ -51,18 +53,33 @@ class Standing:
         await asyncio.to_thread(self._answers.moved, str(event["old_channel_id"]), str(event["new_channel_id"]))
 
     async def check(self, channels: Iterable[str] | None = None) -> int:
-        """Decide again what stands in these channels, or everywhere; how many replies were taken back."""
+        """Decide again what stands in these channels, or everywhere; how many replies were taken back.
+
+        Where Slack can't be asked nothing is taken back for that: `again` has those channels.
+        """
         async with self._lock:
             standing = await asyncio.to_thread(self._answers.standing, channels)
-            readers: dict[str, Readership] = {}
             count = 0
-            for kept in standing:
-                if kept.channel not in readers:
-                    place = await self._access.place(kept.channel, fresh=True)
-                    readers[kept.channel] = await self._access.of_place(place, fresh=True)
-                if not self._may_stand(kept, readers[kept.channel]):
-                    count += await self._take_back(kept)
+            for channel in dict.fromkeys(kept.channel for kept in standing):
+                if (readers := await self._readers(channel)) is None:
+                    continue
+                allowed = self._access.readable(readers, self._live().runbooks.values())
+                for kept in standing:
+                    if kept.channel == channel and not self._may_stand(kept, readers, allowed):
+                        count += await self._take_back(kept)
         return count
+
+    async def _readers(self, channel: str) -> Readership | None:
+        """Who reads a channel now; None where that can't be told, or the bot can't change anything there."""
+        place = await self._access.place(channel, fresh=True)
+        self.again.discard(channel)
+        if place.kind is PlaceKind.ELSEWHERE or place.archived:
+            return None  # its return, or the channel's, is an event: then it is decided again
+        readers = await self._access.of_place(place, fresh=True)
+        if not place.checked:
+            self.again.add(channel)
+            return None
+        return readers
 
     async def redraw(self, id: str, draw: Callable[[Kept], Awaitable[Card]]) -> None:
         """Show a reply anew where it stands, if it may still stand there; one that may not is taken back."""
@@ -70,19 +87,20 @@ class Standing:
             kept = await asyncio.to_thread(self._answers.get, id)
             if kept is None or kept.replaced or not kept.message:
                 return
-            place = await self._access.place(kept.channel, fresh=True)
-            readers = await self._access.of_place(place, fresh=True)
-            if self._may_stand(kept, readers):
+            if (readers := await self._readers(kept.channel)) is None:
+                return
+            if self._may_stand(kept, readers, self._access.readable(readers, self._live().runbooks.values())):
                 await self._delivery.update(kept.channel, kept.message, await draw(kept))
-            elif place.checked:
+            else:
                 await self._take_back(kept)
 
-    def _may_stand(self, kept: Kept, readers: Readership) -> bool:
+    def _may_stand(self, kept: Kept, readers: Readership, allowed: frozenset[str]) -> bool:
         runbooks = self._live().runbooks
         for path in {*(target.runbook for target in kept.targets), *_cited(kept)}:
-            page = runbooks.get(path)
-            # a page that is gone can't be opened by anybody; what it was labelled as still holds for its quotes
-            page = page or replace(_NO_PAGE, path=path)
+            if path in allowed:
+                continue
+            # a page that is gone can't be opened by anybody; what its path is labelled as holds for its quotes
+            page = runbooks.get(path) or replace(_NO_PAGE, path=path)
             if not self._access.decide(readers, page).allowed:
                 return False
         return True
@@ -91,7 +109,7 @@ class Standing:
         try:
             await self._delivery.update(kept.channel, kept.message, taken_back(kept.id, len(kept.targets)))
         except DeliveryError as error:
-            if error.error not in GONE:
+            if error.error not in _NOTHING_THERE:
                 log.error("a reply that may not stand any more could not be replaced: %s (%s)", kept.id, error)
                 return False
         await asyncio.to_thread(self._answers.replaced, kept.id)
@@ -99,6 +117,7 @@ class Standing:
         return True
 
 
+_NOTHING_THERE = frozenset({"message_not_found", "thread_not_found"})
 _NO_PAGE = Runbook(path="", title="", text="", version="")
 
 

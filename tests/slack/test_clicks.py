@@ -219,6 +219,35 @@ async def test_reply_is_taken_back_when_the_policy_narrows_and_public_ones_stay(
     assert "Status page" in said(workspace.thread("incidents", open_ts))
 
 
+async def test_nothing_is_taken_back_because_slack_can_not_be_asked_and_it_is_done_later(
+    bot: Any, workspace: Any
+) -> None:
+    ts = workspace.post_alert(ALERT)
+    await bot.quiet()
+    workspace.fail("conversations.members", -1, status=500)
+    await bot.edge.desk.standing.check()
+    assert "pool" in said(workspace.thread("incidents", ts))
+    workspace.join("gil", "incidents")
+    await bot.quiet()
+    assert bot.edge.desk.standing.again == {"C0INCIDENTS"}
+    workspace.recover()
+    await bot.edge.desk.standing.check(bot.edge.desk.standing.again)
+    assert "pool" not in said(workspace.thread("incidents", ts)) and bot.edge.desk.standing.again == set()
+
+
+async def test_what_happened_while_the_bot_was_out_of_the_channel_counts_when_it_is_back(
+    bot: Any, workspace: Any
+) -> None:
+    ts = workspace.post_alert(ALERT)
+    await bot.quiet()
+    workspace.leave("runbook", "incidents")
+    await bot.quiet()
+    workspace.join("gil", "incidents")
+    workspace.join("runbook", "incidents")
+    await bot.quiet()
+    assert "pool" not in said(workspace.thread("incidents", ts))
+
+
 async def test_somebody_who_joins_between_the_decision_and_the_post(bot: Any, workspace: Any) -> None:
     bot.path.hold = asyncio.Event()
     ts = workspace.post_alert(ALERT)
