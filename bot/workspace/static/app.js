@@ -108,10 +108,7 @@ function arrived(channel, message) {
       at.thread = root;
       at.single = null;
       remember();
-    } else if (message.alone && !root && innerWidth > 900 && state.why) {
-      at.single = message.ts;
-      at.thread = null;
-    }
+    } else if (message.alone && !root && !at.thread && innerWidth > 900 && state.why) at.single = message.ts;
   }
 }
 

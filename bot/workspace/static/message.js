@@ -17,7 +17,10 @@ export function renderMessage(message, view, on) {
     h("p", { class: "by" },
       h("b", {}, author.name),
       author.bot ? h("span", { class: "tag" }, "APP") : author.away ? h("span", { class: "tag away" }, "Acme") : null,
-      h("time", { datetime: new Date(Number(message.ts) * 1000).toISOString() }, clock(message.ts))),
+      h("time", { datetime: new Date(Number(message.ts) * 1000).toISOString() }, clock(message.ts)),
+      view.whyKnown && author.id === view.bot && message.blocks?.length
+        ? h("button", { type: "button", class: "ask-why", title: "Only in this stand-in", onclick: () => on.why(message) }, "Why this answer?")
+        : null),
     ...content(message, names, act),
     message.edited ? h("small", { class: "edited" }, "(edited)") : null,
     reactions(message, me, on),
@@ -28,7 +31,7 @@ export function renderMessage(message, view, on) {
   },
     mine ? h("p", { class: "only" }, "👁 Only visible to you") : null,
     h("article", { "aria-label": `${author.name}, ${clock(message.ts)}` }, avatar(author.name, author.id === view.bot ? "own" : author.bot ? "bot" : ""), body),
-    tools(message, author, view, on));
+    tools(message, view, on));
 }
 
 function authorOf(message, person) {
@@ -80,7 +83,7 @@ function replies(message, { threads }, on) {
   return h("button", { type: "button", class: "replies", onclick: () => on.thread(message) }, "💬 ", said.filter(Boolean).join(" · "));
 }
 
-function tools(message, author, { inThread, whyKnown, bot }, on) {
+function tools(message, { inThread }, on) {
   const parts = [];
   if (!message.alone && message.subtype !== "tombstone") {
     parts.push(...QUICK.map((name) => h("button", {
@@ -88,9 +91,6 @@ function tools(message, author, { inThread, whyKnown, bot }, on) {
       "aria-label": `React with ${name}`, onclick: () => on.react(message, name, false),
     }, emoji(name))));
     if (!inThread) parts.push(h("button", { type: "button", title: "Reply in thread", "aria-label": "Reply in thread", onclick: () => on.thread(message) }, "💬"));
-  }
-  if (whyKnown && author.id === bot) {
-    parts.push(h("button", { type: "button", class: "ask-why", title: "Why this answer? (only in this stand-in)", onclick: () => on.why(message) }, "Why?"));
   }
   return parts.length ? h("div", { class: "tools", role: "group", "aria-label": "Actions" }, ...parts) : null;
 }
