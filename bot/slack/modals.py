@@ -51,7 +51,7 @@ def page_view(runbook: Runbook, target: Target, part: str, *, record: str, index
     buttons = []
     if shown.following is not None:
         buttons.append(button(sentences.SHOW_MORE, f"{MORE}_{shown.following}", f"{value}:{shown.following}"))
-    if part != "0" and not shown.whole:
+    if not shown.whole and "0" not in (part, str(shown.following)):
         buttons.append(button(sentences.FROM_THE_TOP, f"{MORE}_0", f"{value}:0"))
     return _view([*_head(runbook, target, url), *shown.blocks, *([actions(buttons)] if buttons else [])])
 
@@ -84,6 +84,8 @@ def _head(runbook: Runbook, target: Target | None, url: str | None) -> list[Json
 def _part(runbook: Runbook, target: Target, part: str, most: tuple[int, int]) -> Shown:
     body = "\n".join(runbook.text.split("\n")[runbook.body_line - 1 :])
     everything = rich.parts(body)
+    if everything and everything[0].block.get("text", {}).get("text") == runbook.title.strip():
+        everything = everything[1:]  # it stands above already, with its link
     pages = list(_packed(everything, *most))
     if part != SECTION:
         number = min(int(part), len(pages) - 1) if pages else 0

@@ -200,7 +200,7 @@ def test_case_31_an_opened_page(commands: tuple[Runbook, list[str]]) -> None:
     assert {"type": "text", "text": "First", "style": {"bold": True}} in elements
     assert {"type": "link", "url": "https://grafana.example.com/d/1?a=1&b=2", "text": "the graph"} in elements
     assert any(e.get("text") == " for R&D in snake_case_name and *.log files." and "style" not in e for e in elements)
-    assert any(b["type"] == "header" and b["text"]["text"] == page.title for b in shown.blocks)
+    assert shown.blocks[0]["elements"][0]["elements"] == [{"type": "text", "text": page.title, "style": {"bold": True}}]
     assert "flag | meaning\n-----+--------\n-x   | a | b" in codes(shown.blocks)
     assert not any(code.strip() in ("bash", "sh") for code in codes(shown.blocks))
 
@@ -214,13 +214,19 @@ def test_case_31_a_cited_check(commands: tuple[Runbook, list[str]]) -> None:
 LINES = """# Title|## Part|text **bold** `code`|- one|  - two|1. first|```sh|```|> quoted|---||   indented|<b>html</b>
 ![x](http://i)|[l](javascript:x)|* * *""".replace("\n", "|").split("|")
 TABLE = ["| a | b |", "| --- | --- |", "| 1 |"]
-MARKDOWN = st.lists(st.sampled_from([*LINES, *TABLE, "word " * 90]), max_size=60)
+MARKDOWN = st.lists(st.sampled_from([*LINES, *TABLE, "word " * 90, "word " * 400]), max_size=60)
 
 
 @settings(max_examples=150, deadline=None)
-@given(MARKDOWN, st.integers(1, 80), st.sampled_from([SECTION, "0", "1", "7"]))
-def test_any_page_is_a_modal_that_slack_takes(lines: list[str], start: int, part: str) -> None:
-    page = Runbook(path="a.md", title="T" * 300, text="\n".join(lines), version="1")
+@given(
+    MARKDOWN,
+    st.integers(1, 300),
+    st.sampled_from([SECTION, "0", "1", "7"]),
+    st.integers(1, 6),
+    st.sampled_from(["Title", "T" * 300]),
+)
+def test_any_page_is_a_modal_that_slack_takes(lines: list[str], start: int, part: str, times: int, title: str) -> None:
+    page = Runbook(path="a.md", title=title, text="\n".join(lines * times), version="1")
     view = page_view(page, Target("a.md", start, start + 2), part, record="id", index=0, url="https://r.example/")
     assert view_problems(view) == () and text_length(view["blocks"]) < 13_000
     shown = page_card(page, opens=button("Open", "open_0", "id:0"), url=None)
