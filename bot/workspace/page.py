@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import WSMsgType, web
 
-from bot.errors import WorkspaceRefusal
+from bot.errors import RunbookBotError, WorkspaceRefusal
 from bot.workspace.alerts import READY_ALERTS
 from bot.workspace.delivery import NotAcknowledged
 from bot.workspace.seed import ROLES
@@ -263,5 +263,8 @@ class Page:
             message = self.world.message(channel, ts) | {"channel": channel.id}
         if message is None or self.workspace.why is None:
             return {"reasons": []}
-        found = self.workspace.why(message)
-        return {"reasons": list(await found if inspect.isawaitable(found) else found)}
+        try:
+            found = self.workspace.why(message)
+            return {"reasons": list(await found if inspect.isawaitable(found) else found)}
+        except RunbookBotError as error:
+            return {"reasons": [f"this can't be told right now: {error}"]}

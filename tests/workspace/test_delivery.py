@@ -50,7 +50,7 @@ async def connected(workspace: Workspace) -> AsyncIterator[Socket]:
 
 
 async def test_what_is_not_acknowledged_comes_again_with_the_same_event_id() -> None:
-    async with Workspace(ack_timeout=0.05, retry_delays=(0, 0.01)) as workspace, connected(workspace) as socket:
+    async with Workspace(ack_timeout=0.4, retry_delays=(0, 0.01)) as workspace, connected(workspace) as socket:
         workspace.post("ben", "incidents", "x")
         envelopes = [await socket.next() for _ in range(3)]
         await socket.ack(envelopes[2])
