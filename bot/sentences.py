@@ -130,6 +130,20 @@ SAID = {
     "ruled_out": "✗ Ruled out",
 }
 """How it stands on the card, before the names."""
+_ORDINALS = {2: "Second", 3: "Third", 4: "Fourth", 5: "Fifth"}
+
+
+def before(times: int, days: int, helped: Sequence[int], on: date) -> str:
+    """What a place remembers: the how-manieth time this is, and the numbers of the checks that helped last time."""
+    often = f"{_ORDINALS.get(times, f'{times}th')} time here in {days} days" if times > 1 else ""
+    if not helped:
+        return f"{often}." if often else ""
+    numbers = ", ".join(map(str, helped))
+    checks = f"check {numbers} was the one" if len(helped) == 1 else f"checks {numbers} were the ones"
+    last = f"on {on:%Y-%m-%d}, {checks} that helped."
+    return f"{often}; last time, {last}" if often else f"Last time, {last}"
+
+
 CANNOT_SAY = "Only people who are in this conversation now, and may open what is quoted here, can mark this answer."
 
 

@@ -150,6 +150,8 @@ class Outcome(Model):
     """The question's clean text, shortened: for the records, readable only in its place (DESIGN.md, rule 2)."""
     alert: str = ""
     """The alert's name, where the question is one."""
+    before: str = ""
+    """A sentence on earlier ones of the same in this very place."""
     query: str = ""
     matches: tuple[Match, ...] = ()
     notices: tuple[str, ...] = ()

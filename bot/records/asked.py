@@ -37,8 +37,8 @@ class Asked:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What makes two questions the same: the alert's name, or the words without case, marks and numbers."""
-        return normalised(self.alert or self.text), self.service
+        """What it has in common with those that ask the same."""
+        return key_of(self.alert or self.text, self.service)
 
     def visible(self, user: str, present: Collection[str]) -> bool:
         """Whether this person may know of it; `present` are the channels that they are in now."""
@@ -54,13 +54,15 @@ class Questions:
         Answers(engine)  # its table is read here
         self._engine = engine
 
-    def since(self, moment: float) -> list[Asked]:
-        """All that were replied to since then (Unix seconds), the oldest first."""
+    def since(self, moment: float, *, channel: str = "") -> list[Asked]:
+        """All that were replied to since then (Unix seconds), in one channel or everywhere, the oldest first."""
         kept = metadata.tables["answers"].c
         plain = [kept[name] for name in ("id", "trigger", "channel", "thread", "asker", "private_to", "at")]
         inner = [kept.outcome[name].as_string().label(name) for name in ("asked", "query", "alert", "reason")]
         service = kept.outcome[("incident", "service")].as_string().label("service")
         rows = select(*plain, *inner, service).where(kept.at >= moment).order_by(kept.at)
+        if channel:
+            rows = rows.where(kept.channel == channel)
         with self._engine.connect() as connection:
             return [_asked(row) for row in connection.execute(rows).mappings()]
 
@@ -75,6 +77,11 @@ def question_of(outcome: Mapping[str, Any]) -> str:
     if alert:
         return asked if alert in asked else f"{alert}\n{asked}".strip()
     return query if set(normalised(query).split()) - set(normalised(asked).split()) else asked
+
+
+def key_of(words: str, service: str) -> tuple[str, str]:
+    """What makes questions the same: an alert's name or else its words, and the service."""
+    return normalised(words), service
 
 
 def normalised(text: str) -> str:

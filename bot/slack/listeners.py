@@ -23,6 +23,7 @@ from bot.records.answers import Answers
 from bot.records.asked import Questions
 from bot.records.events import Events
 from bot.records.feedback import Feedback
+from bot.records.memory import Memory
 from bot.settings import Settings
 from bot.slack import intake, render
 from bot.slack.clicks import Clicks
@@ -64,6 +65,7 @@ class SlackEdge:
             client=self.client,
             events=Events(engine),
             answers=answers,
+            memory=Memory(engine),
             alone=engine.dialect.name == "sqlite",
         )
         self.clicks = Clicks(self.desk)

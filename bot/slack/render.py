@@ -118,7 +118,7 @@ def _fitting(text: str, most: int) -> str:
 
 
 def _answer(answer: Answer, marks: Sequence[Mark], *, direct_links: bool, searchable: bool) -> Card:
-    head: list[Json] = [_heading(answer)]
+    head: list[Json] = [_heading(answer), *_before(answer)]
     if answer.explanation:
         head.append(rich.rich_text(rich.section(rich.inline(rich.cut(answer.explanation, 600)))))
     tail: list[Json] = []
@@ -159,6 +159,10 @@ def _heading(outcome: Outcome) -> Json:
     if incident.severity != "unknown":
         elements.append(rich.words(f" · {incident.severity}"))
     return rich.rich_text(rich.section(elements))
+
+
+def _before(outcome: Outcome) -> list[Json]:
+    return [context(f"↻ {rich.cut(outcome.before, 300)}")] if outcome.before else []
 
 
 def _check(number: int, check: Check, direct_links: bool, marked: Sequence[Json], *, quoted: bool) -> Json:
@@ -264,7 +268,7 @@ def _whom(outcome: Outcome) -> list[str]:
 
 def _no_answer(outcome: NoAnswer, *, searchable: bool) -> Card:
     sentence = sentences.NO_ANSWER[outcome.reason]
-    blocks = [mrkdwn(sentence)]
+    blocks = [mrkdwn(sentence), *_before(outcome)]
     small = [*_whom(outcome), *(f"⚠️ {rich.cut(notice, 300)}" for notice in outcome.notices[:_MOST_NOTICES])]
     if outcome.reason == "nothing_found" and outcome.incident.service:
         small.insert(0, sentences.looked_for(rich.cut(outcome.incident.service, 80)))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from bot import sentences
 from bot.access.models import Place, PlaceKind
 from bot.answering.models import Answer, NoAnswer, Outcome, Reply, Trigger
-from bot.errors import DeliveryError
+from bot.errors import DeliveryError, RecordsUnavailable
 from bot.records.answers import Answers, Kept
+from bot.records.asked import key_of, question_of
 from bot.records.feedback import Mark
+from bot.records.memory import OFTEN_DAYS, Memory
 from bot.slack.delivery import Delivery
 from bot.slack.intake import Pointer
 from bot.slack.render import Card, card, context, targets
@@ -22,8 +25,8 @@ log = logging.getLogger(__name__)
 class Replies:
     """Posts and records. Raises DeliveryError, RecordsUnavailable."""
 
-    def __init__(self, delivery: Delivery, answers: Answers, *, direct_links: bool = True) -> None:
-        self._delivery, self._answers, self._direct_links = delivery, answers, direct_links
+    def __init__(self, delivery: Delivery, answers: Answers, memory: Memory, *, direct_links: bool = True) -> None:
+        self._delivery, self._answers, self._memory, self._direct_links = delivery, answers, memory, direct_links
 
     async def post(self, pointer: Pointer, reply: Reply, place: Place) -> None:
         """Both parts. `pointer.root` is the message under which the thread's part stands."""
@@ -37,10 +40,30 @@ class Replies:
     async def _in_place(self, pointer: Pointer, outcome: Answer | NoAnswer, place: Place) -> None:
         direct = place.kind is PlaceKind.DM
         thread = pointer.thread if direct else pointer.root
+        if not direct:
+            outcome = await self._with_memory(outcome, pointer.channel, thread)
         made = self.private_card(outcome, place) if direct else self.thread_card(outcome)
         await self._keep(pointer, outcome, thread=thread, private_to=pointer.user if direct else "")
         message = await self._delivery.post(pointer.channel, made, thread=thread)
         await asyncio.to_thread(self._answers.posted, outcome.id, message=message, thread=thread)
+
+    async def _with_memory(self, outcome: Answer | NoAnswer, channel: str, thread: str) -> Answer | NoAnswer:
+        """What the place remembers of the same; a check that helped is named only where this answer has it, too."""
+        words = outcome.alert or question_of({"asked": outcome.asked, "query": outcome.query})
+        key = key_of(words, outcome.incident.service or "")
+        try:
+            before = await asyncio.to_thread(self._memory.of, key, channel, thread)
+        except RecordsUnavailable as error:
+            log.warning("an answer is given without what its place remembers: %s", error)
+            return outcome
+        checks = outcome.checks if isinstance(outcome, Answer) else ()
+        helped = [
+            number
+            for number, check in enumerate(checks, start=1)
+            if (check.citation.runbook, check.citation.quote) in before.helped
+        ]
+        on = datetime.fromtimestamp(before.on, UTC).date()
+        return outcome.model_copy(update={"before": sentences.before(before.times + 1, OFTEN_DAYS, helped, on)})
 
     async def privately(self, pointer: Pointer, outcome: Answer | NoAnswer, place: Place) -> None:
         """What only the asker reads: by the command's own address, in the DM, or as an ephemeral message."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,18 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 from typer.testing import CliRunner
 
+from bot import sentences
 from bot.answering.models import Answer, Check, Citation, Incident, NoAnswer
 from bot.cli import app
 from bot.library.models import Runbook, Snapshot
 from bot.records.answers import Answers, Kept
-from bot.records.asked import Questions, normalised, question_of
+from bot.records.asked import Questions, key_of, normalised, question_of
 from bot.records.database import open_database
 from bot.records.feedback import WHOLE, Feedback, Mark
 from bot.records.gaps import gaps
 from bot.records.labels import TIER, WRONG, labelled
 from bot.records.manifest import SqlManifest
+from bot.records.memory import Before, Memory
 
 PAGES = ("db/pool.md", "db/restore.md", "kafka/lag.md")
 OWNERS = {"checkout-db": "team-data", "kafka": "team-streaming"}
@@ -304,6 +307,58 @@ def test_that_somebody_else_was_answered_privately_shows_in_nobodys_gaps(engine:
     keep(engine, "rest", "Restore a table", "db/restore.md", channel="C1", asker="UANA", private_to="UANA", at=2)
     assert in_vain(engine, "UBEN", ("C1",)) == before == [("Restore a table", 1)]
     assert in_vain(engine, "UANA", ("C1",)) == in_vain(engine) == []
+
+
+# --- what a place remembers ---------------------------------------------------------------------------------
+
+DAY = 86_400.0
+
+
+def remembered(engine: Engine, words: str = "Disk is full", channel: str = "C1", thread: str = "now") -> Before:
+    return Memory(engine, clock=lambda: 100 * DAY).of(key_of(words, ""), channel, thread)
+
+
+def test_memory_counts_threads_of_the_last_week(either: Engine) -> None:
+    for id, day in (("old", 92), ("a", 94), ("b", 95), ("c", 99)):
+        keep(either, id, f"disk is {id and 'FULL'}", at=day * DAY)
+    keep(either, "again", "Disk is full", thread="c", trigger="reaction", at=99 * DAY)
+    keep(either, "here", "Disk is full", thread="now", at=99 * DAY)
+    keep(either, "elsewhere", "Disk is full", channel="C2", at=99 * DAY)
+    keep(either, "alone", "Disk is full", private_to="U1", at=99 * DAY)
+    keep(either, "other", "Queue is full", at=99 * DAY)
+    assert remembered(either) == Before(3)
+    assert remembered(either, "?") == Before(0)
+
+
+def test_memory_names_the_checks_of_the_last_time_that_any_helped(engine: Engine) -> None:
+    keep(engine, "ancient", "Disk is full", "kafka/lag.md", at=5 * DAY)
+    keep(engine, "first", "Disk is full", "kafka/lag.md", at=50 * DAY)
+    keep(engine, "second", "Disk is full", "db/pool.md", "db/restore.md", "kafka/lag.md", at=60 * DAY)
+    keep(engine, "third", "Disk is full", "db/pool.md", at=70 * DAY)
+    feedback = Feedback(engine)
+    feedback.say(Mark("ancient", "U1", "helped", 1))
+    assert remembered(engine) == Before(0)
+    feedback.say(Mark("first", "U1", "helped", 1))
+    feedback.say(Mark("second", "U1", "helped", 3))
+    feedback.say(Mark("second", "U2", "helped", 1))
+    feedback.say(Mark("second", "U2", "done", 2))
+    feedback.say(Mark("third", "U2", "helpful"))
+    feedback.say(Mark("third", "U2", "ruled_out", 1))
+    assert remembered(engine) == Before(0, (("db/pool.md", "Look."), ("kafka/lag.md", "Look.")), 60 * DAY)
+
+
+@pytest.mark.parametrize(
+    ("times", "helped", "sentence"),
+    [
+        (1, [], ""),
+        (2, [], "Second time here in 7 days."),
+        (7, [], "7th time here in 7 days."),
+        (1, [2], "Last time, on 2026-03-01, check 2 was the one that helped."),
+        (3, [1, 4], "Third time here in 7 days; last time, on 2026-03-01, checks 1, 4 were the ones that helped."),
+    ],
+)
+def test_how_memory_is_worded(times: int, helped: list[int], sentence: str) -> None:
+    assert sentences.before(times, 7, helped, date(2026, 3, 1)) == sentence
 
 
 # --- the commands -------------------------------------------------------------------------------------------

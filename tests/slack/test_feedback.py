@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -232,6 +233,63 @@ async def test_records_that_are_out_of_reach_are_said(bot: Any, workspace: Any, 
     await bot.quiet()
     [told] = workspace.ephemerals("ben")
     assert "Reference" in said(told) and "disk" not in said(told)
+
+
+# --- what a place remembers ---------------------------------------------------------------------------------
+
+
+async def test_the_same_alert_again_says_how_often_and_what_helped(start: Any, workspace: Any) -> None:
+    bot = await start(refire_minutes=0)
+    bot.path.many = 2
+    first = await card_in(bot, workspace)
+    assert "time here" not in said(first) and "Last time" not in said(first)
+    await choose(bot, workspace, "ben", first, "2 this one helped")
+    second = await card_in(bot, workspace)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    assert f"↻ Second time here in 7 days; last time, on {today}, " in said(second["blocks"][1])
+    shown = await choose(bot, workspace, "ana", second, "helpful")
+    assert "Second time here" in said(shown["blocks"][1])  # it stays when the card is drawn anew
+    assert "Third time here" in said(await card_in(bot, workspace))
+
+
+async def test_memory_does_not_cross_places(bot: Any, workspace: Any) -> None:
+    first = await card_in(bot, workspace, "payments")
+    await choose(bot, workspace, "pia", first, "1 this one helped", "payments")
+    assert "↻" not in said(await card_in(bot, workspace, "incidents"))
+    await workspace.slash("ben", "random", "[FIRING:1] TooManyClients postgres clients")
+    await bot.quiet()
+    assert "↻" not in said(workspace.ephemerals("ben"))
+
+
+async def test_memory_knows_nothing_of_private_answers(bot: Any, workspace: Any) -> None:
+    await workspace.slash("ben", "incidents", "me postgres has too many clients")
+    await bot.quiet()
+    [card] = workspace.ephemerals("ben")
+    await workspace.click("ben", "incidents", card["ts"], "say_of_check", menu(card)["1 this one helped"])
+    await bot.quiet()
+    workspace.post("ana", "incidents", "@runbook postgres has too many clients")
+    await bot.quiet()
+    assert "↻" not in said(workspace.bot_messages("incidents"))
+
+
+async def test_a_check_that_helped_is_named_only_where_the_answer_has_it(bot: Any, workspace: Any) -> None:
+    workspace.post("ben", "incidents", "@runbook postgres has too many clients")
+    await bot.quiet()
+    [first] = workspace.bot_messages("incidents")
+    await choose(bot, workspace, "ben", first, "1 this one helped")
+    bot.path.pages["checkout/pool.md"] = bot.path.pages.pop("dba/restore.md")  # another page answers now, or none
+    workspace.post("ana", "incidents", "@runbook postgres has too many clients")
+    await bot.quiet()
+    second = workspace.bot_messages("incidents")[-1]
+    assert "Second time here in 7 days." in said(second) and "helped." not in said(second)
+
+
+async def test_a_second_search_in_the_same_thread_is_no_repeat(bot: Any, workspace: Any) -> None:
+    ts = workspace.post("ben", "incidents", "@runbook postgres has too many clients")
+    await bot.quiet()
+    workspace.react("ana", "incidents", ts)
+    await bot.quiet()
+    assert len(workspace.thread("incidents", ts)) == 2 and "↻" not in said(workspace.thread("incidents", ts))
 
 
 # --- /runbook gaps ------------------------------------------------------------------------------------------
