@@ -29,6 +29,9 @@ _KNOWN = ACCESS_LIKE | {
 }  # fmt: skip
 """Keys that people write: one of them is enough to tell settings from a paragraph between two rules."""
 
+_LONGEST = 16_000
+"""Characters of front matter: its parsers take seconds on hostile ones that are longer."""
+
 _PLAIN_KEY = re.compile(r"[a-z][\w.-]*$")
 _KEY_LINE = re.compile(r"[\"']?([A-Za-z_][\w .-]*?)[\"']?\s*(:(\s|$)|=)")
 
@@ -93,7 +96,12 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter()
     block = lines[1:end]
     read = _read_toml if opener == "+++" else _read_yaml
-    values = read(block)
+    if sum(map(len, block)) > _LONGEST and _looks_meant(block):
+        raise UnreadablePage(f"the front matter is longer than {_LONGEST:,} characters", fix="move text to the body")
+    try:
+        values = read(block)
+    except RecursionError:
+        raise UnreadablePage("the front matter is nested too deeply", fix="write plain words and lists") from None
     return FrontMatter() if values is None else FrontMatter(values, end + 2)
 
 

@@ -34,6 +34,8 @@ _blocks = MarkdownIt("commonmark").enable("table")
 _blocks.core.ruler.enableOnly(["normalize", "block"])
 _inline = MarkdownIt("commonmark")
 
+_LONGEST_HEADING = 300
+"""Characters of a heading that are read: the inline parser takes quadratic time on hostile ones."""
 _HEADING_BELOW_CODE = re.compile(r" {0,3}#{2,6}\s+\S")
 
 
@@ -77,7 +79,7 @@ def outline(text: str, body_line: int = 1) -> tuple[Block, ...]:
 
 def plain_words(markup: str) -> str:
     """Inline Markdown without its marks: what a reader sees of a heading."""
-    children = (child for token in _inline.parseInline(markup) for child in token.children or ())
+    children = (child for token in _inline.parseInline(markup[:_LONGEST_HEADING]) for child in token.children or ())
     return " ".join("".join(" " if c.type in ("softbreak", "hardbreak") else c.content for c in children).split())
 
 

@@ -30,8 +30,12 @@ _PATH_BYTES = 100
 _LEAST_ROOM = 16
 """Tokens for text that a passage is cut to at least, however long its title: for tiny windows only."""
 
-_JOINTS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?;:])\s+"), re.compile(r"\s+"), re.compile(r"(?s)(?=.)"))
-"""Where text without structure may be cut, best first: at line ends, after sentences, between words, anywhere."""
+_JOINTS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?;:])\s+"), re.compile(r"\s+"))
+"""Where text without structure may be cut, best first: at line ends, after sentences, between words."""
+_NEAR = 1000
+"""Characters around the middle of a stretch in which a joint is looked for first."""
+_CERTAINLY_LONG = 16
+"""Characters a token: a longer stretch is cut without counting. (Pieces are joined again as far as they fit.)"""
 
 
 def embedding_text(runbook: Runbook, passage: Passage) -> str:
@@ -201,8 +205,12 @@ class _Page:
 
     def _pieces(self, start: int, end: int, room: int) -> Iterator[_Span]:
         """Text without structure, cut at its best joints until every piece fits; fine enough to fill passages well."""
-        tokens = self.count(self.text[start:end])
-        halves = self._halves(start, end, _JOINTS[:2] if tokens <= room else _JOINTS) if tokens > room // 4 else None
+        certainly_long = end - start > room * _CERTAINLY_LONG
+        tokens = room + 1 if certainly_long else self.count(self.text[start:end])
+        fits = tokens <= room
+        halves = None
+        if tokens > room // 4:
+            halves = self._halves(start, end, _JOINTS[:2] if fits else _JOINTS, anywhere=not fits)
         if halves is None:
             yield _Span(start, end, tokens)
             return
@@ -210,16 +218,18 @@ class _Page:
             yield from self._pieces(*half, room)
 
     def _halves(
-        self, start: int, end: int, joints: Sequence[re.Pattern[str]] = _JOINTS
+        self, start: int, end: int, joints: Sequence[re.Pattern[str]] = _JOINTS, *, anywhere: bool = True
     ) -> tuple[tuple[int, int], tuple[int, int]] | None:
-        """Two halves of a stretch, cut at the best joint nearest to the middle; None where it has none of these."""
+        """Two halves of a stretch, cut at the best joint nearest to the middle; None where it can't be cut so."""
         middle = (start + end) // 2
+        near = (max(start, middle - _NEAR), min(end, middle + _NEAR))
         for joint in joints:
-            cuts = [m.end() for m in joint.finditer(self.text, start, end) if start < m.end() < end]
-            if cuts:
-                at = min(cuts, key=lambda cut: abs(cut - middle))
-                return (start, at), (at, end)
-        return None
+            for stretch in (near, (start, end)):
+                cuts = [m.end() for m in joint.finditer(self.text, *stretch) if start < m.end() < end]
+                if cuts:
+                    at = min(cuts, key=lambda cut: abs(cut - middle))
+                    return (start, at), (at, end)
+        return ((start, middle), (middle, end)) if anywhere and start < middle else None
 
 
 def _tied(spans: Sequence[_Span], leading: Container[int], room: int) -> list[_Span]:
