@@ -71,7 +71,7 @@ def load_library(
         rules=rules,
     )
     if not library.runbooks:
-        first = library.refusals[0]
+        first = library.refusals[0] if library.refusals else Refusal(str(folder), 1, "its files are gone", "look there")
         raise EmptyLibrary(
             f"none of the {len(library.refusals)} pages in {folder} can be read, "
             f"the first because: {first.path}:{first.line}: {first.reason} ({first.fix})"
@@ -109,7 +109,7 @@ def read_folder(
         read = _read(page, clean=clean, max_bytes=max_bytes, catalogue=catalogue, salt=salt, known=known)
         if isinstance(read, Runbook):
             runbooks.append(with_change(read, changes))
-        else:
+        elif read:
             refusals.append(read)
         if progress:
             progress(done, len(files))
@@ -124,8 +124,13 @@ def find_pages(folder: Path) -> Iterator[PageFile]:
     """
     root = folder.resolve()
     found: list[PageFile] = []
-    for parent, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+
+    def closed(error: OSError) -> None:
+        path = Path(error.filename).relative_to(root).as_posix()
+        found.append(PageFile(path, root / path, f"the folder can't be read: {error.strerror}", "let the bot read it"))
+
+    for parent, folders, names in os.walk(root, onerror=closed):
+        folders[:] = (name for name in folders if not name.startswith(".") and name != "lost+found")
         for name in names:
             if name.startswith(".") or not is_page(name):
                 continue
@@ -229,12 +234,15 @@ def last_good(good: Runbook, refusal: Refusal) -> Runbook | None:
 
 def _read(
     page: PageFile, *, clean: Clean, max_bytes: int, catalogue: Catalogue | None, salt: bytes, known: Known | None
-) -> Runbook | Refusal:
+) -> Runbook | Refusal | None:
+    """A page, or why not; None where the file has gone since the folder was listed."""
     if page.problem:
         return Refusal(page.path, 1, page.problem, page.fix)
     try:
         with page.file.open("rb") as stream:
             raw = stream.read(max_bytes + 1)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         return Refusal(page.path, 1, f"it can't be opened: {error.strerror}", "let the bot read it")
     try:

@@ -75,6 +75,9 @@ def test_a_rule_at_the_top_is_not_front_matter(text: str) -> None:
         ("---\ntitle: A\nservice: x\nTitle: B\n---\n", 4, "twice"),
         ("+++\ntitle = 'A'\nservice = \n+++\n", 3, "TOML"),
         ("+++\ntitle = 'A'\n", 1, "not closed"),
+        ("---\ntitle: " + "[" * 15_000 + "\n---\n", 1, "nested"),
+        ("+++\ntitle = " + "[" * 15_000 + "\n+++\n", 1, "nested"),
+        ("---\ntitle: A\ntext: " + "x" * 20_000 + "\n---\n", 1, "longer"),
     ],
 )
 def test_what_is_meant_as_front_matter_is_refused_with_its_line(text: str, line: int, word: str) -> None:

@@ -61,8 +61,10 @@ def test_git_is_asked_a_fixed_number_of_times(checkout: Path, monkeypatch: pytes
     monkeypatch.setattr(subprocess, "run", lambda *a, **k: calls.append(a) or run(*a, **k))  # type: ignore[func-returns-value]
     for i in range(30):
         (checkout / f"docs/{i}.md").write_text("x")
-    last_changes(checkout / "docs")
+    assert last_changes(checkout / "docs")
     assert len(calls) == 2
+    assert last_changes(checkout / "docs")
+    assert len(calls) == 3
 
 
 def test_the_environment_of_a_git_hook_does_not_lead_astray(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,6 +159,29 @@ def test_a_file_without_permission_is_refused(folder: Folder) -> None:
     assert [refusal.path for refusal in load_library(root, clean=keep).refusals] == ["b.md"]
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_without_permission_is_refused(folder: Folder) -> None:
+    root = folder({"a.md": "# A", "sub/b.md": "# B", "lost+found/c.md": "# C"})
+    (root / "sub").chmod(0)
+    (root / "lost+found").chmod(0)
+    try:
+        assert [refusal.path for refusal in load_library(root, clean=keep).refusals] == ["sub"]
+    finally:
+        (root / "sub").chmod(0o700)
+        (root / "lost+found").chmod(0o700)
+
+
+def test_a_file_that_goes_while_the_folder_is_read_is_simply_gone(folder: Folder) -> None:
+    root = folder({"a.md": "# A", "b.md": "# B"})
+
+    def clean(text: str) -> str:
+        (root / "b.md").unlink(missing_ok=True)
+        return text
+
+    library = load_library(root, clean=clean)
+    assert ([page.path for page in library.runbooks], library.refusals) == (["a.md"], ())
+
+
 def test_a_library_without_a_page_is_a_named_error(folder: Folder, tmp_path: Path) -> None:
     with pytest.raises(EmptyLibrary, match="not a folder"):
         load_library(tmp_path / "nowhere", clean=keep)
