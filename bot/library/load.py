@@ -237,14 +237,14 @@ def _read(
 ) -> Runbook | Refusal | None:
     """A page, or why not; None where the file has gone since the folder was listed."""
     if page.problem:
-        return Refusal(page.path, 1, page.problem, page.fix)
+        return Refusal(page.path, 1, page.problem, page.fix, audience=())
     try:
         with page.file.open("rb") as stream:
             raw = stream.read(max_bytes + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
-        return Refusal(page.path, 1, f"it can't be opened: {error.strerror}", "let the bot read it")
+        return Refusal(page.path, 1, f"it can't be opened: {error.strerror}", "let the bot read it", audience=())
     try:
         if len(raw) > max_bytes:
             raise UnreadablePage(
