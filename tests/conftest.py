@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import pytest
 
@@ -63,13 +62,13 @@ def postgres_url(postgres_server: str) -> str:
     """The URL of an empty PostgreSQL database."""
     import pg8000.dbapi
 
-    name = f"test_{uuid4().hex[:12]}"
     port = int(postgres_server.rpartition(":")[2])
     connection = pg8000.dbapi.connect("bot", host="127.0.0.1", port=port, database="postgres")
-    connection.autocommit = True
-    connection.cursor().execute(f"CREATE DATABASE {name}")
+    connection.cursor().execute("DROP SCHEMA public CASCADE")
+    connection.cursor().execute("CREATE SCHEMA public")
+    connection.commit()
     connection.close()
-    return f"{postgres_server}/{name}"
+    return f"{postgres_server}/postgres"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

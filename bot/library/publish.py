@@ -269,10 +269,11 @@ class Publisher:
         new = Snapshot(old.generation + 1, collection, pages, passages, catalogue, self._fingerprint)
         added = [passage for passage in passages.values() if passage.id not in known]
         embedded = 0
-        if not old.collection:
+        if old.collection:
+            self._leftover.update(passage.id for passage in added)
+        else:
             self._store.create(collection, self._fingerprint)
         if added:
-            self._leftover.update(passage.id for passage in added)
             embedded = self._write(new, added, progress)
             self._store.check(collection, [passage.id for passage in added])
         if replace(new, generation=old.generation) != old:

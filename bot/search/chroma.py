@@ -15,12 +15,14 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import chromadb
+import httpx
 import numpy as np
 from chromadb.api.client import Client
+from chromadb.api.collection_configuration import CreateHNSWConfiguration
 from chromadb.config import Settings as ChromaSettings
 from chromadb.errors import InternalError, InvalidArgumentError, NotFoundError
 from filelock import FileLock, Timeout
@@ -33,7 +35,13 @@ log = logging.getLogger(__name__)
 
 _AT_ONCE = 2000
 """Rows of one `get`: more fail with "too many SQL variables" somewhere above."""
+_GRAPH: CreateHNSWConfiguration = {
+    "space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 300,
+}  # fmt: skip
+"""Chroma's own values miss 1 in 100 of the nearest 200 of 3,700 real passages, these 1 in 10,000."""
 _SAMPLE = 5
+_PATIENCE = 20.0
+"""Seconds that a Chroma server may take for one request; writing the largest batch takes a few."""
 _SAME = 0.999
 """A cosine from which on two vectors count as one: Chroma stores float32."""
 
@@ -54,7 +62,7 @@ class ChromaStore:
                 collection,
                 embedding_function=None,
                 metadata={"embedder": embedder},
-                configuration={"hnsw": {"space": "cosine"}},
+                configuration={"hnsw": _GRAPH},
             )
 
     def add(self, collection: str, ids: Sequence[str], vectors: Vectors, documents: Sequence[str]) -> None:
@@ -119,11 +127,13 @@ class ChromaStore:
                 norms = np.linalg.norm(vectors, axis=1)
                 if not np.isfinite(norms).all() or not norms.all():
                     raise IndexDamaged("the index holds vectors that are none")
-            for name in names[:: max(1, len(names) // _SAMPLE)][:_SAMPLE]:
+            sample = names[:: max(1, len(names) // _SAMPLE)][:_SAMPLE]
+            lost = 0
+            for name in sample:
                 _, vectors = _fetch(held, [name])
-                first = self.query(collection, vectors[0], names, 1)
-                if not first or first[0][1] < _SAME:
-                    raise IndexDamaged("a stored passage does not find itself")
+                lost += self.query(collection, vectors[0], names, 10)[0][1] < _SAME
+            if lost > len(sample) // 2:  # the search is not exact: one that misses now and then is no damage
+                raise IndexDamaged("stored passages do not find themselves")
 
     def collections(self) -> list[str]:
         """Names of all collections."""
@@ -252,6 +262,17 @@ class ChromaServer(ChromaStore):
                 settings=ChromaSettings(anonymized_telemetry=False),
             )
         super().__init__(cast(Client, client))
+        # Chroma's client has no time limit of its own, can't be given one, and leaves its connections open.
+        inside: Any = self._client
+        self._sessions: list[httpx.Client] = [part._server._session for part in (inside, inside._admin_client)]
+        for session in self._sessions:
+            session.timeout = httpx.Timeout(_PATIENCE, connect=5)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        super().close()
+        for session in self._sessions:
+            session.close()
 
 
 def open_store(settings: Settings) -> ChromaStore:
