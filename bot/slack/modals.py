@@ -49,10 +49,11 @@ def page_view(runbook: Runbook, target: Target, part: str, *, record: str, index
     shown = _part(runbook, target, part, _VIEW)
     value = f"{record}:{index}"
     buttons = []
-    if shown.following is not None:
+    if shown.following:
         buttons.append(button(sentences.SHOW_MORE, f"{MORE}_{shown.following}", f"{value}:{shown.following}"))
-    if not shown.whole and "0" not in (part, str(shown.following)):
-        buttons.append(button(sentences.FROM_THE_TOP, f"{MORE}_0", f"{value}:0"))
+    if not shown.whole and part != "0":
+        label = sentences.SHOW_ALL if part == SECTION else sentences.FROM_THE_TOP
+        buttons.append(button(label, f"{MORE}_0", f"{value}:0"))
     return _view([*_head(runbook, target, url), *shown.blocks, *([actions(buttons)] if buttons else [])])
 
 
@@ -91,12 +92,11 @@ def _part(runbook: Runbook, target: Target, part: str, most: tuple[int, int]) ->
         number = min(int(part), len(pages) - 1) if pages else 0
         blocks = [p.block for p in pages[number]] if pages else [context(sentences.EMPTY_PAGE)]
         return Shown(tuple(blocks), number + 1 if number + 1 < len(pages) else None, len(pages) <= 1)
-    if len(pages) <= 1:
+    section = next(_packed(_section(everything, target, runbook.body_line), *most), [])
+    if len(pages) <= 1 and len(section) == len(everything):
         return _part(runbook, target, "0", most)
-    section = next(_packed(_section(everything, target, runbook.body_line), *most))
-    last = section[-1]
     # what follows is the first numbered part that holds something after this section
-    following = next((n for n, page in enumerate(pages) if any(p.end > last.end for p in page)), None)
+    following = next((n for n, page in enumerate(pages) if any(p.end > section[-1].end for p in page)), None)
     return Shown(tuple(p.block for p in section), following, False)
 
 

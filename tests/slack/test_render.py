@@ -257,9 +257,18 @@ def test_every_line_of_code_of_a_long_page_is_in_exactly_one_part() -> None:
     assert found == lines
 
 
+def test_a_page_whose_section_is_all_of_it_has_no_buttons_and_a_short_one_opens_at_its_section() -> None:
+    one = Runbook(path="a.md", title="One", text="# One\n\nlook\n\nfirst\n", version="1")
+    whole = json.dumps(page_view(one, Target("a.md", 3, 3), SECTION, record="id", index=0, url=None))
+    assert "actions" not in whole and "look" in whole and "first" in whole
+    two = Runbook(path="a.md", title="Two", text="# Two\n\nlook\n\n## Checks\n\nfirst\n", version="1")
+    part = json.dumps(page_view(two, Target("a.md", 7, 7), SECTION, record="id", index=0, url=None))
+    assert "first" in part and "look" not in part and "Show the whole page" in part
+
+
 def test_the_cited_section_opens_first() -> None:
     text = "# Long\n\n" + "".join(f"## Part {n}\n\n{'word ' * 150}MARK{n}\n\n" for n in range(40))
     page = Runbook(path="a.md", title="Long", text=text, version="1")
     line = text.split("\n").index(next(t for t in text.split("\n") if "MARK23" in t)) + 1
     shown = json.dumps(page_view(page, Target("a.md", line, line), SECTION, record="id", index=0, url=None))
-    assert "MARK23" in shown and "MARK22" not in shown and "From the top" in shown and "Show more" in shown
+    assert "MARK23" in shown and "MARK22" not in shown and "Show the whole page" in shown and "Show more" in shown
