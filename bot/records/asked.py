@@ -7,14 +7,14 @@ the place now (DESIGN.md, rule 2): whoever shows them asks `Asked.visible` first
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Engine, RowMapping, select
+from sqlalchemy import ColumnElement, Engine, RowMapping, select, update
 
 from bot.records.answers import Answers
-from bot.records.database import metadata
+from bot.records.database import metadata, writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,26 @@ class Questions:
             rows = rows.where(kept.channel == channel)
         with self._engine.connect() as connection:
             return [_asked(row) for row in connection.execute(rows).mappings()]
+
+    def forget(self, channel: str, ts: str) -> None:
+        """A message is deleted: the words of the question that stood in it go from the records, too."""
+        table = metadata.tables["answers"]
+        kept = table.c
+        ts_of_origin = kept.origin["ts"].as_string()
+        command = kept.origin["text"].as_string().is_not(None) & (kept.thread == ts)
+        with writing(self._engine) as connection:
+
+            def found(condition: ColumnElement[bool]) -> Sequence[Any]:
+                columns = select(kept.id, kept.message, kept.origin, kept.outcome)
+                return connection.execute(columns.where((kept.channel == channel) & condition)).all()
+
+            rows = found((ts_of_origin == ts) | command)
+            again = found(ts_of_origin.in_([row.message for row in rows if row.message]))  # asked by a card's button
+            for row in [*rows, *again]:
+                outcome = {**row.outcome, "asked": "", "query": "", "alert": ""}
+                outcome["incident"] = {**(row.outcome.get("incident") or {}), "summary": "", "evidence": []}
+                origin = {**row.origin, **({"text": ""} if "text" in row.origin else {})}
+                connection.execute(update(table).where(kept.id == row.id).values(outcome=outcome, origin=origin))
 
 
 def question_of(outcome: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from bot import sentences
+from bot.access.decisions import needed
 from bot.answering.models import Answer
 from bot.records.answers import Kept
 from bot.records.feedback import WHOLE, Feedback, Mark, OfAnswer, OfCheck
@@ -53,7 +54,8 @@ class Sayings:
         if not here:
             return False
         pages = [live.get(path) for path in {check.citation.runbook for check in answer.checks}]
-        readers = await access.of_person(pointer.user, fresh=True)
+        audiences = {name for page in pages if page for name in needed(access.policy, page)}
+        readers = await access.of_person(pointer.user, fresh=True, audiences=audiences)
         return all(page is not None and access.decide(readers, page).allowed for page in pages)
 
     async def _drawn(self, kept: Kept) -> Card:

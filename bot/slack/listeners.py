@@ -7,6 +7,7 @@ in Socket Mode what nobody listens to is never acknowledged and comes again.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -70,7 +71,8 @@ class SlackEdge:
         )
         self.clicks = Clicks(self.desk)
         self.sayings = Sayings(self.desk, Feedback(engine))
-        self.lookups = Lookups(self.desk, Questions(engine), sync)
+        self.questions = Questions(engine)
+        self.lookups = Lookups(self.desk, self.questions, sync)
         self.app = AsyncApp(
             client=self.client,
             signing_secret=settings.slack_signing_secret.get_secret_value(),
@@ -150,7 +152,9 @@ class SlackEdge:
 
     async def _message(self, event: Body) -> None:
         if event.get("subtype") == "message_deleted":
-            await self.desk.deleted(str(event["channel"]), str(event["deleted_ts"]))
+            channel, ts = str(event["channel"]), str(event["deleted_ts"])
+            await self.desk.deleted(channel, ts)
+            await asyncio.to_thread(self.questions.forget, channel, ts)
             return
         me = self.desk.me
         pointer = intake.of_message(event, bot_user=me.user, bot_id=me.bot, alert_channels=self.settings.alert_channels)
