@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 
 from watchfiles import Change, awatch
@@ -33,13 +32,21 @@ async def watch(folder: Path, on_change: Callable[[], Awaitable[object]]) -> Non
     changes meanwhile leads to one more. A named failure of `on_change` is logged and the watch goes on, also while
     the folder is away.
     """
+    polling = False
     while True:
-        with suppress(FileNotFoundError):  # it may vanish between two looks
-            await _watch_one(folder, on_change)
+        try:
+            await _watch_one(folder, on_change, polling)
+        except FileNotFoundError:
+            log.debug("the runbook folder vanished between two looks")
+        except OSError as error:
+            if polling:
+                raise
+            log.warning("the system can't watch %s (%s); it is polled instead", folder, error)
+            polling = True
         await asyncio.sleep(_QUIET_MS / 1000)
 
 
-async def _watch_one(folder: Path, on_change: Callable[[], Awaitable[object]]) -> None:
+async def _watch_one(folder: Path, on_change: Callable[[], Awaitable[object]], polling: bool) -> None:
     """Watch until the folder is another one, or gone."""
     identity = _identity(folder)
     if identity is None:
@@ -52,6 +59,8 @@ async def _watch_one(folder: Path, on_change: Callable[[], Awaitable[object]]) -
         step=_QUIET_MS,
         rust_timeout=_LOOK_MS,
         yield_on_timeout=True,
+        force_polling=polling or None,  # None: as WATCHFILES_FORCE_POLLING says
+        poll_delay_ms=_LOOK_MS,
     )
     called = False
     async for batch in changes:

@@ -134,3 +134,21 @@ async def test_a_mounted_config_map_is_noticed(folder: Folder) -> None:
         (root / "..new").symlink_to("..two")
         (root / "..new").replace(root / "..data")
         await syncs.next()
+
+
+async def test_where_the_system_cannot_watch_the_folder_is_polled(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    awatch = watch_module.awatch
+
+    def exhausted(*paths: Path, **options: object) -> object:
+        if not options["force_polling"]:
+            raise OSError(28, "OS file watch limit reached")
+        return awatch(*paths, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(watch_module, "awatch", exhausted)
+    root, syncs = folder({"a.md": "a"}), Syncs()
+    async with watching(root, syncs):
+        assert "polled instead" in caplog.text
+        (root / "b.md").write_text("b")
+        await syncs.next()
