@@ -1,7 +1,7 @@
-"""Key and value in every syntax: env, JSON (escaped too), YAML, INI, XML, HCL, code, headers, query strings, flags, tables.
+"""Key and value in every syntax: env, JSON (escaped too), YAML, INI, XML, HCL, code, headers, queries, flags, tables.
 
-One linear search finds the words that name a secret; from there on the key, the separator and the value are read by hand,
-each step bounded, because passwords hold the very characters that end a value elsewhere.
+One linear search finds the words that name a secret; from there on the key, the separator and the value are read by
+hand, each step bounded, because passwords hold the very characters that end a value elsewhere.
 """
 
 from __future__ import annotations
@@ -11,34 +11,102 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bot.redaction import values
-from bot.redaction.keys import CORE, Tier, kind_of, mentions_secret, tier_of
-from bot.redaction.rules import Hit, Rule, Text, compile_
-
-_CORE = compile_(rf"(?i)(?:{CORE})")
-_KEY_CHARS = re.compile(r"[\w.\-$]")
-_KEY_TAIL = re.compile(r"[\w.\-]{0,80}(?:\[[\w\-]{0,20}\])?")
-_SEPARATOR = re.compile(
-    r"(?P<close>(?:\\{0,3}[\"'`]|%22|[\])}*_~]){0,5})"
-    r"(?:[ \t]*(?P<sep>=>|:=|->|→|[?+]=|={1,3}|:{1,2}|%3[AaDd]|\|(?!\|))[ \t]*(?:[*_~`]{1,3}[ \t]+)?(?P<newline>\r?\n[ \t]*(?:```[ \t]*\r?\n?)?)?"
-    r"|[ \t]{0,4}(?P<pair>[,;]?\s{0,40}-?[ \t]{0,4}\\?[\"']?(?i:value|val|secret_value|content)\\?[\"']?[ \t]{0,4}[=:][ \t]{0,4})"
-    r"|(?P<tag>(?:[ \t][^<>\n]{0,100})?>)"
-    r"|(?P<comma>,[ \t]*(?=\\?[\"'`]))"
-    r"|(?P<space>[ \t]+))"
-)
-_OPENING = re.compile(r"[*_~]{0,2}(?P<delimiter>\\{0,3}[\"'`]|%22)")
-_LIST = re.compile(r"[\[({][ \t]*")
-_SCHEME = re.compile(
-    r"(?i)(?:bearer|basic|token|apikey|api-key|digest|negotiate|ntlm|bot|splunk|genie_?key|ghost|key|hawk|oauth|bearer:|aws)[ \t]+(?=\S)"
-)
-_RAW_VALUE = re.compile(r"\S+")
-_NEXT_PAIR = re.compile(r"[;&,|][ \t]?[\w.\-%\"'\\]{1,60}\\?[\"']?[ \t]?[=:]")
-_FLAG = re.compile(r"--?[A-Za-z][\w.\-]*\Z")
-_NAMED = re.compile(r"(?:name|key|id)\s?=\s?[\"'][\w.\-]*\Z")
-_CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
-
+from bot.redaction.keys import CORE, Tier, kind_of, may_hold_secret, tier_of
+from bot.redaction.rules import Hit, Rule, Text, compile_, words
 
 GLANCE = 256
 """Characters that are enough to judge an unquoted value; a hostile text has thousands of them, each in the next."""
+
+_CORE = compile_(rf"(?i)(?:{CORE})")
+
+# --- keys ---------------------------------------------------------------------------------------------------
+
+_KEY_CHARS = re.compile(r"[\w.\-$]")
+_KEY_TAIL = re.compile(r"[\w.\-]{0,80}(?:\[[\w\-]{0,20}\])?")
+_FLAG = re.compile(r"--?[A-Za-z][\w.\-]*\Z")
+_QUERY_KEYS = frozenset({"key", "auth", "sig", "sid", "code"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A key as it stands in the text: [left, right)."""
+
+    left: int
+    right: int
+    name: str
+    before: str
+    """The few characters on its left."""
+
+    @property
+    def in_query(self) -> bool:
+        return self.before.endswith(("?", "&", "%26", "%3F"))
+
+    @property
+    def is_flag(self) -> bool:
+        """`--password`, `-storepass`."""
+        return bool(_FLAG.match(self.name)) and self.before[-1:] in ("", *" \t\n\"'`([=,|")
+
+    @property
+    def tier(self) -> Tier | None:
+        tier = tier_of(self.name.lstrip("-$"))
+        return "random" if tier is None and self.in_query and self.name.lower() in _QUERY_KEYS else tier
+
+
+def _key(text: str, start: int, end: int) -> _Key:
+    left = start
+    while left > 0 and start - left < 80 and _KEY_CHARS.match(text[left - 1]):
+        left -= 1
+    tail = _KEY_TAIL.match(text, end)
+    right = tail.end() if tail else end
+    return _Key(left, right, text[left:right].strip("."), text[max(0, left - 10) : left])
+
+
+# --- separators ---------------------------------------------------------------------------------------------
+
+_SEPARATOR = re.compile(
+    r"(?P<close>(?:\\{0,3}[\"'`]|%22|[\])}*_~]){0,5})(?:"
+    r"[ \t]*(?P<sign>=>|:=|->|→|[?+]=|={1,3}|:{1,2}|%3[AaDd]|\|(?!\|))[ \t]*(?:[*_~`]{1,3}[ \t]+)?"
+    r"(?P<newline>\r?\n[ \t]*(?:```[ \t]*\r?\n?)?)?"
+    # the value stands in a field of its own: {"name": "DB_PASSWORD", "value": "…"}
+    r"|[ \t]{0,4}(?P<pair>[,;]?\s{0,40}-?[ \t]{0,4}\\?[\"']?(?i:value|val|secret_value|content)\\?[\"']?[ "
+    r"\t]{0,4}[=:][ \t]{0,4}"
+    r"|;s:\d+:|[ \t]\.[ \t](?=\"))"
+    r"|(?P<tag>(?:[ \t][^<>\n]{0,150})?>)"
+    r"|(?P<comma>,[ \t]*(?=\\?[\"'`]))"
+    r"|(?P<space>[ \t]+))"
+)
+_NAMED = re.compile(r"(?:name|key|id)\s?=\s?[\"'][\w.\-]*\Z")
+_IN_TABLE = re.compile(r"\|[ \t*`]*\Z")
+
+
+def _separates(separator: re.Match[str], key: _Key, text: str) -> bool:
+    """Whether what follows the key makes it a key here."""
+    sign = separator["sign"]
+    if separator["space"] is not None:
+        return key.is_flag
+    if separator["tag"] is not None:
+        return key.before.endswith(("<", ":")) or bool(_NAMED.search(text[max(0, key.left - 80) : key.left]))
+    if separator["comma"] is not None:
+        return bool(separator["close"]) and key.before.endswith(('"', "'"))
+    if sign == "|":
+        return bool(_IN_TABLE.search(key.before))
+    # not the user of an address, not an ARN, not the checksum of a Kubernetes Secret
+    return not key.before.endswith(("//", "checksum/")) and not (sign == ":" and key.before.endswith(":"))
+
+
+# --- values -------------------------------------------------------------------------------------------------
+
+_OPENING = re.compile(r"[*_~]{0,2}(?:[fbruFBRUN@]{1,2}(?=[\"']))?(?P<delimiter>\\{0,3}[\"'`]|%22)")
+_WRAPPED = re.compile(
+    r"\(?(?:Some|Just|Right|Ok|Secret|SecretStr|SecretString|SecureString|String|Sensitive|Password"
+    r"|ConvertTo-SecureString|new [A-Z]\w+)"
+    r"(?:[ (]{1,3}|\.of\()(?=[\"'])"
+)
+_LIST = re.compile(r"\[[ \t]*")
+_RAW_VALUE = re.compile(r"\S+")
+_NEXT_PAIR = re.compile(r"[;&,|][ \t]?[\w.\-%\"'\\]{1,60}\\?[\"']?[ \t]?[=:]")
+_ENCODED_PAIR = re.compile(r"%26[\w.\-]+%3[dD]")
+_CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +123,8 @@ def read_value(text: str, start: int, limit: int = GLANCE) -> Value | None:
     """The value at `start`: to its closing quote, or to where an unquoted one ends, `limit` at most."""
     if opening := _OPENING.match(text, start):
         delimiter, inside = opening["delimiter"], opening.end()
-        if text.startswith(delimiter * 2, opening.start("delimiter")) and delimiter in "\"'`":
-            if not text.startswith(delimiter * 3, opening.start("delimiter")):
+        if delimiter in "\"'`" and text.startswith(delimiter, inside):
+            if not text.startswith(delimiter * 2, inside):
                 return None  # an empty string
             delimiter *= 3
             inside += 2
@@ -65,9 +133,7 @@ def read_value(text: str, start: int, limit: int = GLANCE) -> Value | None:
             return Value(inside, end, text[inside:end], True)
         start = inside
     raw = _RAW_VALUE.match(text, start, start + limit)
-    if not raw:
-        return None
-    value = _trim(raw[0], text[max(0, start - 1) : start])
+    value = _trim(raw[0], text[max(0, start - 1) : start]) if raw else ""
     return Value(start, start + len(value), value, False) if value else None
 
 
@@ -79,13 +145,12 @@ def whole(text: str, value: Value) -> Value:
 
 
 def _closing(text: str, delimiter: str, start: int) -> int | None:
-    """Where the closing quote stands, on the same line or close by; None if it never comes."""
-    position = start
+    """Where the closing quote stands, on the same line; None if it never comes."""
     limit = min(len(text), start + values.MAX_VALUE)
     line = text.find("\n", start, limit)
+    limit = limit if line < 0 else line
+    position = start
     while (found := text.find(delimiter, position, limit)) >= 0:
-        if 0 <= line < found:
-            return None
         slashes = 0
         while found - slashes > start and text[found - slashes - 1] == "\\":
             slashes += 1
@@ -97,187 +162,166 @@ def _closing(text: str, delimiter: str, start: int) -> int | None:
 
 def _trim(value: str, before: str) -> str:
     """An unquoted value without what belongs to the text around it."""
-    if (tag := value.find("</")) >= 0:
-        value = value[:tag]
-    for stop in ("%26", "%22", '\\"', "\\'", "\\n", "\\r", "\\t"):
-        if (at := value.find(stop)) > 0 and not (stop == "%26" and not re.match(r"%26[\w.\-]+%3[dD]", value[at:])):
+    for stop in ("</", "%22", '\\"', "\\'", "\\n", "\\r", "\\t"):
+        if (at := value.find(stop)) > 0 or (stop == "</" and at == 0):
             value = value[:at]
-    if pair := _NEXT_PAIR.search(value):
-        value = value[: pair.start()]
+    for pair in (_NEXT_PAIR, _ENCODED_PAIR):
+        if following := pair.search(value):
+            value = value[: following.start()]
     for mark in "\"'`":
         at = value.find(mark)
         if at > 0 and (at + 1 == len(value) or value[at + 1] in ",;:)]}>|&. "):
             value = value[:at]
     while value:
         last = value[-1]
-        if last in ",;:" or (last in "\"'`" and value.count(last) % 2) or (last == "." and not value.endswith("..")) or (last in _CLOSES and value.count(last) > value.count(_CLOSES[last])) or (last in "*_~|" and (before == last or last == "|")):
+        if (
+            last in ",;:"
+            or (last in "\"'`" and value.count(last) % 2)
+            or (last == "." and not value.endswith(".."))
+            or (last in _CLOSES and value.count(last) > value.count(_CLOSES[last]))
+            or (last in "*_~|" and before == last)
+            or last == "|"
+        ):
             value = value[:-1]
         else:
             break
     return value
 
 
+# --- judging ------------------------------------------------------------------------------------------------
+
+
 def accepts(tier: Tier, value: str, *, quoted: bool, loose: bool) -> bool:
-    """Whether `value` under a key of this tier is a secret. `loose`: unquoted after a colon or a spaced sign, where prose may stand."""
-    if values.is_placeholder(value) or values.is_status(value) or len(value) < 3:
+    """Whether `value` under a key of this tier is a secret.
+
+    `loose`: it stands unquoted after a colon or a spaced sign, where prose may stand as well.
+    """
+    if len(value) < 3 or values.is_placeholder(value) or values.is_status(value):
         return False
-    if (
-        (not quoted
-        and values.is_reference(value))
-        or (quoted
-        and values.is_reference(value)
-        and ("/" in value or "(" in value))
-    ):
+    if values.is_reference(value) and (not quoted or "/" in value or "(" in value):
         return False
-    if " " in value and (values.is_sentence(value) or tier not in ("password", "short")):
+    if " " in value and (tier not in ("password", "short") or values.is_sentence(value)):
         return False
     if tier == "password":
-        if value.isdigit():
-            return len(value) >= 4
-        if loose and not quoted:
-            inner = value.rstrip("!?.")
-            return not (values.is_place(value) and values.is_name(value)) and (
-                any(c.isdigit() for c in value)
-                or any(not c.isalnum() and c not in "-_./:,()'\"" for c in inner)
-                or values.is_random(value)
-            )
-        return True
+        return _accepts_password(value, prose=loose and not quoted)
     if tier == "short":
-        return not values.is_name(value) and (
-            values.is_password_like(value) or (quoted and len(value) >= 6) or (not loose and not value.isalnum())
-        )
-    if values.is_place(value) and not values.is_random(value, 32):
+        if values.is_name(value):
+            return False
+        return values.is_password_like(value) or (len(value) >= 6 if quoted else not loose and not value.isalnum())
+    if values.is_uuid(value):
+        return True
+    if values.is_name(value) or (values.is_place(value) and not values.is_random(value, 32)):
         return False
     if tier == "secret":
-        if values.is_uuid(value) or values.is_word_with_digits(value):
-            return True
-        return (
-            not values.is_name(value)
-            and len(value) >= 6
-            and (values.is_random(value, 8) or values.is_password_like(value))
+        return len(value) >= 6 and (
+            values.is_random(value, 8) or values.is_password_like(value) or values.is_word_with_digits(value)
         )
     if tier == "token":
         if values.is_word_with_digits(value):
             return not loose
-        return (
-            values.is_uuid(value)
-            or (not values.is_name(value)
-            and (values.is_random(value, 8) or (quoted and values.is_password_like(value))))
-        )
-    return (
-        values.is_uuid(value)
-        or (not value.startswith("0x")
-        and len(value) >= 16
-        and not values.is_name(value)
-        and values.is_random(value, 16))
+        return values.is_random(value, 8) or (quoted and values.is_password_like(value))
+    return not value.startswith("0x") and values.is_random(value, 16)
+
+
+def _accepts_password(value: str, *, prose: bool) -> bool:
+    if value.isdigit():
+        return len(value) >= 4
+    if not prose:
+        return True
+    inner = value.rstrip("!?.")
+    return not (values.is_place(value) and values.is_name(value)) and (
+        any(c.isdigit() for c in value)
+        or any(not c.isalnum() and c not in "-_./:,()'\"" for c in inner)
+        or values.is_random(value)
     )
+
+
+# --- the rule -----------------------------------------------------------------------------------------------
+
+_SCHEME = re.compile(
+    r"(?i)[\"']?(?:bearer|basic|token|api-?key|digest|negotiate|ntlm|bot|splunk|genie_?key|ghost|key|hawk|oauth"
+    r"|aws|hmac)"
+    r"[ \t]+(?=\S)"
+)
+_ANY_SCHEME = re.compile(r"[\"']?[A-Za-z][\w\-]{1,24}[ \t]+(?=[^\s=]{16})")
+_PARAMETER = re.compile(r"[A-Za-z]+=")
+_BASE64 = re.compile(r"[\w+/\-]+={1,2}")
 
 
 def find(text: Text) -> Iterator[Hit]:
     """Every value that stands beside a key which names a secret."""
-    done = 0
-    for found in _CORE.finditer(text.text):
+    source, done = text.text, 0
+    for found in _CORE.finditer(source):
         if found.start() < done:
             continue
-        hits, done = _read(text.text, found.start(), found.end())
-        yield from hits
+        key = _key(source, found.start(), found.end())
+        done = key.right
+        hit = _beside(source, key)
+        if hit is not None:
+            yield hit
+            done = max(done, hit.end)
 
 
-def _read(text: str, start: int, end: int) -> tuple[list[Hit], int]:
-    """What stands beside the key around [start, end), and where to go on."""
-    left = start
-    while left > 0 and start - left < 80 and _KEY_CHARS.match(text[left - 1]):
-        left -= 1
-    tail = _KEY_TAIL.match(text, end)
-    right = tail.end() if tail else end
-    key = text[left:right].strip(".")
-    separator = _SEPARATOR.match(text, right)
-    if not separator:
-        return [], right
-    if text[max(0, left - 2) : left] == "//":
-        return [], right  # the user of an address
-    if (separator["sep"] == ":" and text[max(0, left - 1) : left] == ":") or text.endswith("checksum/", 0, left):
-        return [], right  # an ARN, the checksum of a Kubernetes Secret
-    in_query = (left > 0 and text[left - 1] in "?&") or text[max(0, left - 3) : left] in ("%26", "%3F")
-    flag = bool(_FLAG.match(key)) and (left == 0 or text[left - 1] in " \t\n\"'`([=,|")
-    tier = tier_of(key.lstrip("-$"))
-    if tier is None and in_query and key.lower() in {"key", "auth", "sig", "sid", "code"}:
-        tier = "random"
-    if tier is None and not mentions_secret(key):
-        return [], right
-    if separator["space"] is not None and not flag:
-        return [], right
-    if (
-        separator["tag"] is not None
-        and text[max(0, left - 1) : left] not in ("<", ":")
-        and not _NAMED.search(text[max(0, left - 80) : left])
-    ):
-        return [], right
-    if separator["comma"] is not None and not separator["close"]:
-        return [], right
-    if separator["sep"] == "|" and not re.search(r"\|[ \t*`]*$", text[max(0, left - 8) : left]):
-        return [], right
+def _beside(text: str, key: _Key) -> Hit | None:
+    """The secret that stands beside this key, if one does."""
+    tier = key.tier
+    separator = _SEPARATOR.match(text, key.right)
+    if separator is None or (tier is None and not may_hold_secret(key.name)) or not _separates(separator, key, text):
+        return None
     position = separator.end()
-    bracket = _LIST.match(text, position)
-    if bracket and separator["sep"] and text[position] == "[":
-        position = bracket.end()
-    scheme = _SCHEME.match(text, position + (1 if text[position : position + 1] in "\"'" else 0))
-    if scheme and tier in ("token", "random", "secret"):
-        return _after_scheme(text, scheme.end(), key), right
+    if separator["sign"] and (opened := _LIST.match(text, position)):
+        position = opened.end()
+    if tier in ("token", "random", "secret"):
+        scheme = _SCHEME.match(text, position)
+        if scheme is None and key.name.lower().endswith("authorization"):
+            scheme = _ANY_SCHEME.match(text, position)
+        if scheme is not None:
+            return _after_scheme(text, scheme.end(), scheme[0])
+    if wrapped := _WRAPPED.match(text, position):
+        position = wrapped.end()
     value = read_value(text, position)
-    if value is None:
-        return [], right
-    if flag and value.text.startswith("-") and separator["space"]:
-        return [], right
-    if separator["newline"] and (
-        tier != "password"
-        or not values.is_password_like(value.text)
-        or re.match(r"[^\n]*[:=]", text[position : value.end])
-    ):
-        return [], right
-    loose = (
-        separator["sep"] in (":", "::", "|", "->", "→")
-        or (" " in separator[0]
-        and not flag
-        and separator["pair"] is None)
-    )
-    json = separator["sep"] == ":" and any(mark in separator["close"] for mark in "\"'")
+    if value is None or (key.is_flag and separator["space"] and value.text.startswith("-")):
+        return None
+    if separator["newline"] and not _is_alone(text, tier, value):
+        return None
     if tier is None:
-        striking = values.is_random(value.text, 16) and not values.is_hex(value.text) and not values.is_uuid(value.text)
-        if (
-            not striking
-            or values.is_placeholder(value.text)
-            or values.is_reference(value.text)
-            or values.is_place(value.text)
-            or values.is_name(value.text)
-        ):
-            return [], right
-        value = whole(text, value)
-        return [Hit(value.start, value.end, "token")], right
-    if not accepts(tier, value.text, quoted=value.quoted, loose=loose and not json):
-        return [], right
+        secret = values.is_striking(value.text)
+    elif key.name.lower() == "key" and not key.in_query and values.is_hex(value.text):
+        secret = False  # a fingerprint
+    else:
+        secret = accepts(tier, value.text, quoted=value.quoted, loose=_is_loose(separator, key))
+    if not secret:
+        return None
     value = whole(text, value)
-    return [Hit(value.start, value.end, kind_of(tier, key))], max(right, value.end)
+    return Hit(value.start, value.end, kind_of(tier or "token", key.name))
 
 
-def _after_scheme(text: str, start: int, key: str) -> list[Hit]:
+def _is_loose(separator: re.Match[str], key: _Key) -> bool:
+    """Whether prose may stand in place of an unquoted value: not in JSON, not after a flag."""
+    if separator["pair"] is not None or key.is_flag:
+        return False
+    if separator["sign"] == ":" and any(mark in separator["close"] for mark in "\"'"):
+        return False
+    return separator["sign"] in (":", "::", "|", "->", "→") or " " in separator[0]
+
+
+def _is_alone(text: str, tier: Tier | None, value: Value) -> bool:
+    """Whether a value on the next line can only belong to the key above."""
+    return (
+        tier == "password" and values.is_password_like(value.text) and text[value.end : value.end + 1] not in (":", "=")
+    )
+
+
+def _after_scheme(text: str, start: int, scheme: str) -> Hit | None:
     """`Authorization: Bearer …`: the token after the scheme."""
     value = read_value(text, start, values.MAX_VALUE)
-    if (
-        value is None
-        or values.is_placeholder(value.text)
-        or values.is_status(value.text)
-        or len(value.text) < 8
-        or values.is_name(value.text)
-    ):
-        return []
-    if (
-        "=" in value.text[:24]
-        and re.match(r"[A-Za-z]+=", value.text)
-        and not re.fullmatch(r"[\w+/\-]+={1,2}", value.text)
-    ):
-        return []  # parameters: `Digest username="…"`; each is a key of its own
-    return [Hit(value.start, value.end, "password" if text[start - 6 : start].lower().startswith("basic") else "token")]
+    if value is None or len(value.text) < 8:
+        return None
+    if values.is_placeholder(value.text) or values.is_status(value.text) or values.is_name(value.text):
+        return None
+    if _PARAMETER.match(value.text[:24]) and not _BASE64.fullmatch(value.text):
+        return None  # parameters: `Digest username="…"`; each is a key of its own
+    return Hit(value.start, value.end, "password" if "basic" in scheme.lower() else "token")
 
 
 ASSIGNMENTS = Rule(
@@ -285,9 +329,9 @@ ASSIGNMENTS = Rule(
     why="most leaked passwords stand in key=value of some syntax, and no library reads them all",
     example='DB_PASSWORD=Correct-Horse-9 and {"clientSecret": "Battery-Staple-77"}',
     find=find,
-    words=(
-        "pass", "pwd", "pw", "psw", "kennwort", "contras", "senha", "mdp", "mot de", "wacht", "parola", "has", "senord", "пapoль", "密", "パス", "비밀",
-        "secret", "token", "key", "cred", "auth", "sess", "sid", "cookie", "sig", "jwt", "bearer", "psk", "hmac", "mnemonic", "master",
-        "pat", "salt", "pepper", "assertion", "conn",
+    words=words(
+        "pass pwd pw psw kennwort contras senha mdp wacht parola has senord пapoль 密 パス 비밀 secret token key cred "
+        "auth sess "
+        "sid cookie sig jwt bearer psk hmac mnemonic master pat salt pepper assertion conn csrf xsrf saml code"
     ),
-)  # fmt: skip
+)

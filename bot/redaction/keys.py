@@ -9,48 +9,94 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from bot.redaction.rules import words
+
 Tier = Literal["password", "short", "secret", "token", "random"]
 """How a value has to look under such a key.
 
-`password`: nearly anything; `short` (`pass`, `pw`: other meanings too): no counters; `secret` (an API key, a client secret): no plain
-name; `token`: made up by a machine, eight characters; `random`: the same, sixteen.
+`password`: nearly anything; `short` (`pass`, `pw`: other meanings too): no counters; `secret` (an API key, a client
+secret): no plain name; `token`: made up by a machine, eight characters; `random`: the same, sixteen.
 """
 
 CORE = (
-    "passwords?|passwort|passphrases?|passcode|passwd|passw|passwrd|pass|pwd|pswd|psw|pw|kennwort|contrase(?:ñ|n)a|senha|mdp|motdepasse|"
-    "mot de passe|wachtwoord|parola|has(?:ł|l)o|l(?:ö|o)senord|пapoль|密码|密碼|パスワード|비밀번호|secrets?|tokens?|keys?|keybase|credentials?|creds?|"
-    "auth|authorization|authentication|apikey|session|sessid|sessionid|sess|sid|cookie|signature|sig|jwt|bearer|psk|hmac|otp|cvv2?|cvc|pin|"
-    "mnemonic|requirepass|masterauth|pat|salt|pepper|assertion|connectionstring|connstr"
+    "passwords?|passwort|passphrases?|passcode|passwd|passw|passwrd|pass|pwd|pswd|psw|pw|kennwort|contrase(?:ñ"
+    "|n)a|senha|mdp|motdepasse|"
+    "mot de passe|wachtwoord|parola|has(?:ł|l)o|l(?:ö|o)senord|пapoль|密码|密碼|パスワード|비밀번호"
+    "|secrets?|tokens?|keys?"
+    "|keybase|"
+    "credentials?|creds?|auth|authorization|authentication|apikey|session|sessid|sessionid|sess|sid|cookie"
+    "|signature|sig|jwt|bearer|"
+    "psk|hmac|mnemonic|requirepass|masterauth|pat|salt|pepper|assertion|csrf|xsrf|samlre(?:sponse|quest)|"
+    "(?:device|authorization|oauth)_?code"
 )
 
-_PASSWORD = frozenset(
-    ["password", "passwort", "passphrase", "passcode", "passwd", "passw", "passwrd", "pwd", "pswd", "psw", "kennwort", "contraseña", "contrasena", "senha", "mdp", "motdepasse", "wachtwoord", "parola", "haslo", "hasło", "lösenord", "losenord", "пapoль", "密码", "密碼", "パスワード", "비밀번호", "requirepass", "masterauth", "userpass", "userpassword", "dbpass", "dbpassword", "storepass", "keypass", "smtppass", "mypass", "sshpass", "rootpw", "bindpw", "rootpass", "adminpass", "userpwd", "dbpwd", "pgpassword", "mnemonic"]
+_PASSWORD = words(
+    """
+    password passwort passphrase passcode passwd passw passwrd pwd pswd psw kennwort contraseña contrasena senha
+    mdp motdepasse wachtwoord parola haslo hasło lösenord losenord пapoль 密码 密碼 パスワード 비밀번호
+    requirepass masterauth
+    userpass userpassword dbpass dbpassword storepass keypass smtppass mypass sshpass rootpw bindpw rootpass
+    adminpass userpwd dbpwd pgpassword mnemonic
+    """
 )
-_SHORT = frozenset(["pass", "pw"])
-_SECRET_BEFORE_KEY = frozenset(
-    ["api", "access", "secret", "private", "encryption", "encrypt", "crypto", "signing", "sign", "master", "shared", "account", "storage", "license", "licence", "auth", "ssh", "hmac", "aes", "rsa", "client", "admin", "deploy", "integration", "app", "application", "ingest", "ingestion", "write", "webhook", "cookie", "root", "jwt", "consumer", "wrap", "wrapping", "kek", "dek", "unseal", "recovery", "sas", "subscription", "function", "functions", "host", "preshared", "pre", "service", "services", "user", "publishable", "restricted", "live", "cipher", "kms", "des", "primary", "secondary", "connection", "security", "personal", "developer", "rest", "sdk", "site", "fernet", "session", "db", "database", "decryption", "token", "identity", "instrumentation", "insert", "insights", "tracking", "bearer", "server", "management", "project", "team", "org", "backend"]
+_SHORT = frozenset({"pass", "pw"})
+_SECRET_BEFORE_KEY = words(
+    """
+    api access secret private encryption encrypt crypto signing sign master shared account storage license licence
+    auth ssh hmac aes rsa client admin deploy integration app application ingest ingestion write webhook cookie
+    root jwt consumer wrap wrapping kek dek unseal recovery sas subscription function functions host preshared pre
+    service services user publishable restricted live cipher kms des primary secondary connection security
+    personal developer rest sdk site fernet session db database decryption token identity instrumentation insert
+    insights tracking bearer server management project team org backend
+    """
 )
-_SECRET = frozenset(
-    ["apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey", "signingkey", "encryptionkey", "appkey", "apisecret", "clientsecret", "appsecret", "keybase", "psk", "pepper"]
+_SECRET = words(
+    """
+    apikey secretkey accesskey privatekey authkey masterkey signingkey encryptionkey appkey apisecret clientsecret
+    appsecret keybase psk pepper
+    """
 )
-_TOKEN = frozenset(
-    ["token", "jwt", "pat", "bearer", "auth", "authtoken", "accesstoken", "refreshtoken", "idtoken", "secret", "credential", "cred", "creds", "credentials", "tokens", "secrets", "passwords", "keys", "apikeys"]
+_TOKEN = words(
+    """
+    token jwt pat bearer auth authtoken accesstoken refreshtoken idtoken secret credential cred creds credentials
+    tokens secrets passwords keys apikeys
+    """
 )
-_RANDOM = frozenset(
-    ["sid", "session", "sess", "sessid", "sessionid", "phpsessid", "jsessionid", "cookie", "sig", "signature", "hmac", "key", "salt", "authorization", "assertion", "authentication"]
+_RANDOM = words(
+    """
+    sid session sess sessid sessionid phpsessid jsessionid cookie sig signature hmac key salt authorization
+    assertion authentication csrf xsrf samlresponse samlrequest
+    """
 )
-_NEUTRAL = frozenset(
-    ["value", "val", "text", "plain", "plaintext", "cleartext", "raw", "str", "string", "data", "b64", "base64", "encoded", "hex", "prod", "production", "live", "staging", "stage", "stg", "dev", "test", "qa", "uat", "sandbox", "old", "new", "current", "previous", "prev", "next", "primary", "secondary", "backup", "default", "temp", "tmp", "eu", "us", "ap", "ro", "rw", "main", "master", "confirm", "confirmation", "again", "base", "a", "b", "x", "y", "v1", "v2", "v3", "here", "override", "field", "input", "env", "int", "ext", "internal", "external", "readonly", "replica", "global", "shared"]
+_NEUTRAL = words(
+    """
+    value val text plain plaintext cleartext raw str string data b64 base64 encoded hex prod production live
+    staging stage stg dev test qa uat sandbox old new current previous prev next primary secondary backup default
+    temp tmp eu us ap ro rw main master confirm confirmation again base a b x y v1 v2 v3 here override field input
+    env int ext internal external readonly replica global shared
+    """
 )
-_NOT_BEFORE = frozenset(
-    # `max_tokens`, `cache key`, `primary key`, `routing_key` of a queue (only a random value counts there)
-    ["max", "min", "num", "count", "total", "cache", "partition", "sort", "foreign", "unique", "public", "idempotency", "object", "row", "hash", "map", "dict", "lookup", "sharding", "shard", "group", "routing", "message", "config", "setting", "feature", "flag", "metric", "label", "index", "pub", "speculative", "completion", "prompt", "input", "output", "context", "stop", "pad", "eos", "bos", "special", "next", "page", "continuation", "monkey", "hot", "don", "tur"]
+_NOT_BEFORE = words(
+    """
+    max min num count total cache partition sort foreign unique public idempotency object row hash map dict lookup
+    sharding shard group routing message config setting feature flag metric label index pub speculative completion
+    prompt input output context stop pad eos bos special next page continuation monkey hot don tur
+    """
 )
 _ENDINGS: tuple[tuple[str, Tier], ...] = (
-    ("password", "password"), ("passwd", "password"), ("passphrase", "password"), ("pwd", "password"), ("secret", "secret"),
-    ("apikey", "secret"), ("secretkey", "secret"), ("accesskey", "secret"), ("privatekey", "secret"), ("token", "token"),
-    ("sessid", "random"), ("sessionid", "random"), ("_session", "random"),
-)  # fmt: skip
+    ("password", "password"),
+    ("passwd", "password"),
+    ("passphrase", "password"),
+    ("pwd", "password"),
+    ("secret", "secret"),
+    ("apikey", "secret"),
+    ("secretkey", "secret"),
+    ("accesskey", "secret"),
+    ("privatekey", "secret"),
+    ("token", "token"),
+    ("sessid", "random"),
+    ("sessionid", "random"),
+)
 _SPLIT = re.compile(r"[A-Z]+(?![a-z\x80-\uffff])|[A-Z]?[a-z\x80-\uffff]+|\d+")
 
 
@@ -85,6 +131,8 @@ def tier_of(key: str) -> Tier | None:
         return "random" if before in {"routing", "", "data"} else None
     if last in _TOKEN:
         return None if before in _NOT_BEFORE else "token"
+    if joined in ("samlresponse", "samlrequest"):
+        return "random"
     if last in _RANDOM:
         return None if before in _NOT_BEFORE else "random"
     for ending, tier in _ENDINGS:  # glued: `adminpassword`, `mysecret`
@@ -93,10 +141,12 @@ def tier_of(key: str) -> Tier | None:
     return None
 
 
-def mentions_secret(key: str) -> bool:
-    """True where some word of the key names a secret though the last does not: only a striking value counts there."""
-    words = {word.lower() for word in _SPLIT.findall(key)}
-    return bool(words & (_PASSWORD | _SECRET | {"secret", "token", "pass"}))
+def may_hold_secret(key: str) -> bool:
+    """True for other keys under which a striking value is a secret: `SECRET_STRIPE`, `STRIPE_KEY`."""
+    words = [word.lower() for word in _SPLIT.findall(key)]
+    if not set(words).isdisjoint(_PASSWORD | _SECRET | {"secret", "token", "pass"}):
+        return True
+    return words[-1:] in (["key"], ["code"]) and len(words) > 1 and words[-2] not in _NOT_BEFORE
 
 
 def kind_of(tier: Tier, key: str) -> str:

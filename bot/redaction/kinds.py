@@ -35,6 +35,7 @@ KINDS: dict[str, Kind] = {
         Kind("phone", "a phone number", secret=False),
         Kind("card", "a card number", secret=False),
         Kind("iban", "a bank account", secret=False),
+        Kind("birth-date", "a date of birth", secret=False),
         Kind("national-id", "an identity number", secret=False),
         Kind("ip", "a person's IP address", secret=False),
         Kind("position", "a position", secret=False, on=False),

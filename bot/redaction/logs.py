@@ -48,7 +48,7 @@ class Mask:
 
 
 def install(redactor: Redactor, secrets: Iterable[str] = ()) -> None:
-    """Mask every record on every handler of this process, and uncaught exceptions; calling it again replaces the mask."""
+    """Mask every record on every handler of this process, and uncaught exceptions; again: another mask."""
     mask = Mask(redactor, secrets)
 
     def format_(self: logging.Handler, record: logging.LogRecord) -> str:

@@ -6,17 +6,24 @@ import re
 from collections.abc import Iterator
 
 from bot.redaction import values
-from bot.redaction.assignments import read_value
-from bot.redaction.rules import Hit, Rule, Text, compile_
+from bot.redaction.assignments import accepts, read_value
+from bot.redaction.rules import Hit, Rule, Text, compile_, hit_of, matching, words
 
 _NOUN = compile_(
-    r"(?i)\b(?:(?P<password>pass(?:word|phrase|code|wd|wort)?s?|pwd?s?|passwort|kennwort|contraseña|contrasena|senha|mot de passe|mdp|wachtwoord|parola|"
-    r"has(?:ł|l)o|l(?:ö|o)senord|пapoль|密码|密碼|パスワード|비밀번호|log[- ]?in(?:s)?|root pw)|"
-    r"(?P<token>(?:api|access|secret|private|signing|encryption|auth|deploy|license|service|master|ssh|live|prod|shared)[ _-]?keys?|tokens?|secrets?|bearer|webhook secret)|(?P<key>keys?)|"
-    r"(?P<creds>cred(?:ential)?s?|logins?|user(?:name)?\s?/\s?pass(?:word)?|user and pass(?:word)?|basic auth|accounts?))\b"
+    r"(?i)\b(?:(?P<password>pass(?:word|phrase|code|wd|wort)?s?|pwd?s?|passwort|kennwort|contraseña|contrasena"
+    r"|senha|mot de passe|mdp|wachtwoord|parola|"
+    r"has(?:ł|l)o|l(?:ö|o)senord|пapoль|密码|密碼|パスワード|비밀번호"
+    r"|log[- ]?in(?:s)?|root pw|psk|pre-?shared key|(?:wpa\d?"
+    r"|wi-?fi|wlan|network)[ _-]key)|"
+    r"(?P<token>(?:api|access|secret|private|signing|encryption|auth|deploy|license|service|master|ssh|live|prod"
+    r"|shared)[ _-]?keys?|tokens?|secrets?|bearer|webhook secret)|(?P<key>keys?)|"
+    r"(?P<creds>cred(?:ential)?s?|logins?|user(?:name)?\s?/\s?pass(?:word)?|user and pass(?:word)?|basic auth"
+    r"|accounts?))\b"
 )
 _VERB = re.compile(
-    r"\b(?:(?:is|was)(?:[ \t]+(?:now|still|set to|changed to|reset to|currently|just|probably))?|are|were|be|ist|war|lautet|es|est|era|é|är|jest|to|as|from|with|using|via)\b:?[ \t]*|[:=→]\s{0,3}|->[ \t]*|[ \t]-{1,2}[ \t]|[(][ \t]*|,[ \t]*(?=[\"'`])"
+    r"\b(?:(?:is|was)(?:[ \t]+(?:now|still|set to|changed to|reset to|currently|just|probably))?|are|were|be|ist"
+    r"|war|lautet|es|est|era|é|är|jest|to|as|from|with|using|via)\b:?[ \t]*|[:=→]\s{0,3}|->[ \t]*|[ \t]-{1,2}[ \t]"
+    r"|[(][ \t]*|,[ \t]*(?=[\"'`])"
 )
 _ADJACENT = re.compile(r"[ \t]{1,3}")
 _SENTENCE_END = re.compile(r"[.!?;][ \t\n]|[<>{}\[\]]|\n\n|\n(?=[^\n]{0,40}[:=])")
@@ -25,15 +32,21 @@ _PLAIN_WORD = re.compile(r"[\w\-/.']+")
 _OPENS = re.compile(r"\((?:the|my|our|a|its|new|old|temp|temporary|root|admin|db|prod|staging|api|)\Z")
 _STRIKING = re.compile(r"[0-9!@#$%^*+=?~]")
 _BAD = re.compile(
-    r"(?i)\b(?:invalid|incorrect|bad|wrong|unknown|revoked|expired|leaked|exposed|compromised|rejected|unauthorized|malformed|unrecognized|deprecated)[ \t]+"
-    r"(?:\w+[ \t]+){0,2}(?:key|token|secret|credentials?|signature|password)s?(?:[ \t]+(?:provided|supplied|given|used|found|received))?[ \t]*[:=]?[ \t]*[\"'`(\[]?"
+    r"(?i)\b(?:invalid|incorrect|bad|wrong|unknown|revoked|expired|leaked|exposed|compromised|rejected"
+    r"|unauthorized|malformed|unrecognized|deprecated)[ \t]+"
+    r"(?:\w+[ \t]+){0,2}(?:key|token|secret|credentials?|signature|password)s?(?:[ \t]+(?:provided|supplied|given"
+    r"|used|found|received))?[ \t]*[:=]?[ \t]*[\"'`(\[]?"
 )
 _CODE = compile_(
-    r"(?i)\b(?:otp|one[- ]time (?:pass)?(?:code|word)|passcode|2fa(?: code)?|mfa code|totp(?: code)?|verification code|security code|auth(?:entication)? code|confirmation code|"
-    r"backup code|recovery code|pin|pin code|cvv2?|cvc2?|card code)\b[\"'`*]*[ \t]{0,3}(?:is|was|[:=]|for [\w.@\-]+ is|->)[ \t]*[\"'`*]*(\d{3,8}|\d{3}[ \-]\d{3}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5})*)\b"
+    r"(?i)\b(?:otp|one[- ]time (?:pass)?(?:code|word)|passcode|2fa(?: code)?|mfa code|totp(?: code)?|verification "
+    r"code|security code|auth(?:entication)? code|confirmation code|(?:alarm|door|gate|access|entry|unlock"
+    r"|conference|meeting|bridge|dial-in|host) (?:code|pin)|"
+    r"backup codes?|recovery codes?|pin|pin code|cvv2?|cvc2?|card code)\b[\"'`*]*[ \t]{0,3}(?:is|was|[:=]|for "
+    r"[\w.@\-]+ is|->)[ \t]*[\"'`*]*(\d{3,8}|\d{3}[ \-]\d{3}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5})*)\b"
 )
 _MNEMONIC = compile_(
-    r"(?i)\b(?:passphrase|seed(?: phrase)?|mnemonic|recovery phrase|pass phrase)\b[^\n:=]{0,40}(?:[:=]|\bis\b)\s*[\"'`]?((?:[a-z]{3,12}[ \-]){3,30}[a-z]{3,12})\b"
+    r"(?i)\b(?:passphrase|seed(?: phrase)?|mnemonic|recovery phrase|pass phrase)\b[^\n:=]{0,40}(?:[:=]"
+    r"|\bis\b)\s*[\"'`]?((?:[a-z]{3,12}[ \-]){3,30}[a-z]{3,12})\b"
 )
 
 
@@ -78,11 +91,11 @@ def _before(source: str, start: int, kind: str) -> Hit | None:
     lead = source[begin:start]
     if not _STRIKING.search(lead):
         return None
-    words = lead.split()
-    for index in range(len(words) - 1, max(0, len(words) - 6), -1):
-        word = words[index]
+    spoken = lead.split()
+    for index in range(len(spoken) - 1, max(0, len(spoken) - 6), -1):
+        word = spoken[index]
         if word in ("is", "was", "as") or _OPENS.match(word):
-            value = words[index - 1].strip("\"'`(*_")
+            value = spoken[index - 1].strip("\"'`(*_")
             if "'" in value or not _is_spoken(value, kind, quoted=False):
                 return None
             at = begin + lead.rfind(value)
@@ -98,7 +111,11 @@ def _after(source: str, start: int, stop: int, kind: str) -> Iterator[Hit]:
     starts = [adjacent.end()] if adjacent else []
     for verb in _VERB.finditer(source, start, stop):
         between = source[start : verb.start()]
-        if _OTHER_KEY.search(between) or (verb[0][0] in ":=-(," and between.strip() and not _OF_WHAT.match(between)):
+        if (
+            _OTHER_KEY.search(between)
+            or (verb[0].startswith("to") and source[start - 4 : start].lower() == "pass")
+            or (verb[0][0] in ":=-(," and between.strip() and not _OF_WHAT.match(between))
+        ):
             break
         starts.append(verb.end())
     for position in starts:
@@ -128,9 +145,14 @@ def _after(source: str, start: int, stop: int, kind: str) -> Iterator[Hit]:
 
 _OTHER_KEY = re.compile(r"[=\"{}\[\]|]|:\S|, ")
 _OF_WHAT = re.compile(
-    r"(?i)[*_`]*[ \t]*(?:\(|(?:for|on|of|to|at|in|from|by|used|as|until|we|i|you|which|that|it|für|auf|von|zu|im|am|de|del|da|do|pour|sur|para|per|di|voor|na|till|w|do)\b|[*_`]+\Z|\Z)"
+    r"(?i)[*_`]*[ \t]*(?:\(|(?:for|on|of|to|at|in|from|by|used|as|until|we|i|you|which|that|it|für|auf|von|zu|im"
+    r"|am|de|del|da|do|pour|sur|para|per|di|voor|na|till|w|do)\b|[*_`]+\Z|\Z)"
 )
-_NO_USER = frozenset(["the", "a", "an", "for", "on", "in", "at", "to", "of", "and", "or", "is", "was", "are", "with", "by", "from", "http", "https", "error", "code", "status"])
+_NO_USER = words(
+    """
+    the a an for on in at to of and or is was are with by from http https error code status
+    """
+)
 
 
 def _is_path_pair(pair: str, secret: str) -> bool:
@@ -152,8 +174,7 @@ def _is_spoken(value: str, kind: str, *, quoted: bool) -> bool:
         "=" in value[1:-2]
         or value.endswith("()")
         or values.is_place(value)
-        or (values.is_uuid(value)
-        and kind != "token")
+        or (values.is_uuid(value) and kind != "token")
     ):
         return False
     if kind in ("token", "key"):
@@ -190,15 +211,60 @@ PROSE = Rule(
     "the root password on db-1 is Correct-Horse-9!, please rotate",
     find,
     (
-        "pass", "pw", "kennwort", "contrase", "senha", "mdp", "wacht", "parola", "has", "senord", "пapoль", "密", "パス", "비밀", "login", "log in", "log-in",
-        "key", "token", "secret", "bearer", "cred", "user", "auth", "account",
+        *words(
+            "pass pw kennwort contrase senha mdp wacht parola has senord пapoль 密 パス 비밀 login key token secret bearer cred user "
+            "auth account psk"
+        ),
+        "log in",
+        "log-in",
     ),
-)  # fmt: skip
+)
+_CODE_AT_ONCE = compile_(r"(?i)\b(?:otp|passcode|2fa code|mfa code|totp|verification code)[ \t]+[\"'`*]*(\d{4,8})\b")
+_PAIR_OF_FIELDS = compile_(
+    r"(?i)\b(?:u|usr|user|login|username|id)[ \t]?[:=][ \t]?[^\s,;]{1,60}[\s,;/|]+(?:p|pw|pass|pwd)[ \t]?[:=][ "
+    r"\t]?[\"'`]?([^\s\"'`]{4,100})"
+)
+_ACCOUNT = compile_(
+    r"(?:^|[\s\"'`(<])(?:admin|administrator|root|user|ops|deploy|sa|svc[\w\-]{0,20}|ci[\w\-]{0,10}|guest|backup"
+    r"|postgres|app|test|service|jenkins|grafana|elastic|oracle|ubuntu|ec2-user)[ ]?[:/][ "
+    r"]?([^\s\"'`<>/]{6,60})(?:[\s\"'`)>]|$)"
+)
+
+
+def _is_account_password(value: str) -> bool:
+    value = value.rstrip(".,;:)")
+    return (
+        values.is_password_like(value)
+        and value != value.lower()
+        and value != value.upper()
+        and (sum(c.isdigit() for c in value) >= 2 or any(c in "!?#$%^&*+=" for c in value))
+    )
+
+
+def _find_codes(text: Text) -> Iterator[Hit]:
+    for pattern in (_CODE, _CODE_AT_ONCE):
+        for found in pattern.finditer(text.text):
+            yield hit_of(found, "code")
+
+
+PAIR_OF_FIELDS = Rule(
+    "user-and-password",
+    "u: and p: in one line",
+    "u: admin p: Correct-Horse-9",
+    matching(_PAIR_OF_FIELDS, "password", accept=lambda v: accepts("password", v, quoted=False, loose=True)),
+    ("p:", "p=", "w:", "w=", "d:", "d=", "s:", "s="),
+)
+ACCOUNT = Rule(
+    "account",
+    "an account's name and its password in one word",
+    "admin:Correct9Horse77",
+    matching(_ACCOUNT, "password", accept=_is_account_password),
+)
 CODES = Rule(
     "one-time-code",
     "a code that is still valid opens the door",
     "the OTP is 493027",
-    lambda text: (Hit(*found.span(1), "code") for found in _CODE.finditer(text.text)),
+    _find_codes,
     ("otp", "one-time", "one time", "passcode", "code", "pin", "cvv", "cvc", "2fa"),
 )
 
@@ -206,7 +272,7 @@ CODES = Rule(
 def _mnemonics(text: Text) -> Iterator[Hit]:
     for found in _MNEMONIC.finditer(text.text):
         if not values.has_stop_words(found[1]) or len(found[1].split()) >= 12:
-            yield Hit(*found.span(1), "password")
+            yield hit_of(found, "password")
 
 
 MNEMONICS = Rule(
@@ -216,4 +282,4 @@ MNEMONICS = Rule(
     _mnemonics,
     ("phrase", "seed", "mnemonic"),
 )
-RULES: tuple[Rule, ...] = (PROSE, CODES, MNEMONICS)
+RULES: tuple[Rule, ...] = (PROSE, PAIR_OF_FIELDS, ACCOUNT, CODES, MNEMONICS)

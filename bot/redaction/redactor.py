@@ -1,4 +1,4 @@
-"""Text in, clean text out: every rule looks at the normalised view, the longest span wins, each value has one placeholder."""
+"""Text in, clean text out: rules look at the normalised view, the longest span wins, a value has one placeholder."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class Redactor:
                 continue
             one = _Found(*view.raw_span(hit.start, hit.end), hit.kind, name, value)
             (people if hit.kind in _PERSONAL else secrets).append(one)
-        secrets += self._hidden_tokens(view, secrets, clock)
+        secrets += list(self._hidden_tokens(view, secrets, clock))
         # an e-mail rule would eat the host of `user:password@host`: personal data gives way
         secrets = _disjoint(secrets)
         return secrets + [one for one in people if not any(s.start < one.end and one.start < s.end for s in secrets)]
@@ -212,7 +212,9 @@ class Redactor:
         for format_ in self._formats.open(text.text):
             clock.check()
             for found in format_.pattern.finditer(text.text):
-                yield format_.name, Hit(*_last_group(found, format_.groups), format_.kind)
+                start, end = _last_group(found, format_.groups)
+                if format_.accepts(text.text[start:end]):
+                    yield format_.name, Hit(start, end, format_.kind)
         for rule in self._rules.open(text.text):
             clock.check()
             for hit in rule.find(text):
@@ -226,20 +228,22 @@ class Redactor:
 
     def _hidden_tokens(self, view: View, secrets: list[_Found], clock: _Clock) -> Iterator[_Found]:
         """Vendors' tokens with marks of formatting, or a line break, in the middle."""
-        for flattened, bound in ((without_marks(view.text), True), (without_breaks(view.text), False)):
+        for flattened, wrapped in ((without_marks(view.text), False), (without_breaks(view.text), True)):
             if not flattened.edits:
                 continue
             for format_ in self._formats.open(flattened.text):
                 clock.check()
-                for found in (format_.pattern if bound else format_.unbound).finditer(flattened.text):
-                    span = _last_group(found, format_.groups)
-                    if not bound:
-                        span = _shortest(format_, flattened, *span)
-                    raw = view.raw_span(*flattened.raw_span(*span))
-                    if bound or not any(
+                for found in (format_.unbound if wrapped else format_.pattern).finditer(flattened.text):
+                    start, end = _last_group(found, format_.groups)
+                    if wrapped:
+                        start, end = _shortest(format_, flattened, start, end)
+                    raw = view.raw_span(*flattened.raw_span(start, end))
+                    # a token that was whole in its line must not take the next line with it
+                    whole = wrapped and any(
                         s.start < raw[1] and raw[0] < s.end and s.rule == format_.name for s in secrets
-                    ):
-                        yield _Found(*raw, format_.kind, format_.name, flattened.text[slice(*span)])
+                    )
+                    if not whole and format_.accepts(flattened.text[start:end]):
+                        yield _Found(*raw, format_.kind, format_.name, flattened.text[start:end])
 
     def _again(self, text: str, found: list[_Found], numbering: Numbering, clock: _Clock) -> Iterator[_Found]:
         """The same secrets elsewhere: in the other half of a link, in a later text of the request, escaped."""
@@ -270,7 +274,8 @@ class Redactor:
 def read_patterns(path: Path) -> list[tuple[str, Any]]:
     """The team's own patterns: one a line, a kind and then the expression; `#` begins a comment.
 
-    The last group of an expression is what is masked; without a group, all of it. Raises ConfigurationError with the line.
+    The last group of an expression is what is masked; without a group, all of it. Raises ConfigurationError with
+    the line.
     """
     try:
         lines = path.read_text("utf-8").splitlines()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Generic, TypeVar
@@ -30,7 +30,7 @@ class Rule:
     example: str
     """A text that the rule finds something in; not a real secret."""
     find: Callable[[Text], Iterable[Hit]]
-    words: tuple[str, ...] = ()
+    words: Collection[str] = ()
     """Lower-case; the rule is skipped where none of them is in the text. Empty: it always runs."""
 
 
@@ -45,7 +45,7 @@ class Text:
         """In lower case, for the words that rules wait for; its offsets are not those of `text`."""
         return self.text.lower()
 
-    def has(self, words: tuple[str, ...]) -> bool:
+    def has(self, words: Collection[str]) -> bool:
         """True where one of these words is in the text, or none is asked for."""
         return not words or any(word in self.lower for word in words)
 
@@ -72,9 +72,14 @@ class Search(Generic[T]):
         return (entry for entry, number in self._entries if number in seen)
 
 
+def words(text: str) -> frozenset[str]:
+    """A set of words out of a text of them."""
+    return frozenset(text.split())
+
+
 def any_of(words: Iterable[str]) -> str:
     """The pattern of any of these words; empty without words."""
-    return "|".join(map(re2.escape, words))
+    return "|".join(re2.escape(word) for word in sorted(words))
 
 
 @lru_cache(maxsize=1)
@@ -90,16 +95,20 @@ def compile_(pattern: str) -> Any:
     return re2.compile(pattern, _options())
 
 
+def hit_of(found: Any, kind: str, group: int = 1) -> Hit:
+    """What a group of a match holds."""
+    start, end = found.span(group)
+    return Hit(start, end, kind)
+
+
 def matching(
-    pattern: str, kind: str, group: int = 1, accept: Callable[[str], bool] = bool
+    pattern: Any, kind: str, group: int = 1, accept: Callable[[str], bool] = bool
 ) -> Callable[[Text], Iterator[Hit]]:
-    """A finder: every match of `pattern` whose `group` is accepted."""
-    compiled = compile_(pattern)
+    """A finder: every match of the compiled `pattern` whose `group` is accepted."""
 
     def find(text: Text) -> Iterator[Hit]:
-        for found in compiled.finditer(text.text):
-            start, end = found.span(group)
-            if start >= 0 and end > start and accept(found[group]):
-                yield Hit(start, end, kind)
+        for found in pattern.finditer(text.text):
+            if found.start(group) >= 0 and accept(found[group]):
+                yield hit_of(found, kind, group)
 
     return find

@@ -1,4 +1,4 @@
-"""Secrets that a structure around them gives away: key blocks, cookies, Kubernetes Secrets, SQL, command lines, registries."""
+"""Secrets that a structure around them gives away: key blocks, cookies, Kubernetes Secrets, SQL, command lines."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from collections.abc import Iterator
 
 from bot.redaction import values
 from bot.redaction.assignments import accepts, read_value
-from bot.redaction.rules import Hit, Rule, Search, Text, compile_, matching
+from bot.redaction.rules import Hit, Rule, Search, Text, compile_, hit_of, matching, words
 
 # --- key blocks ---------------------------------------------------------------------------------------------
 
 _BEGIN = re.compile(r"-{3,6} ?BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|SECRET KEY)[A-Z0-9 ]{0,20} ?-{3,6}")
 _END = re.compile(r"-{3,6} ?END [A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|SECRET KEY)[A-Z0-9 ]{0,20} ?-{3,6}")
 _BODY = re.compile(
-    r"(?:\\+[nrt]|[\s>\"',|+\\])*(?:(?:Proc-Type|DEK-Info|Comment|Version|Hash)[^\n]{0,100}|[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+/]{1,15}={0,2}(?=\s*(?:$|[\"'`\\]|\n)))"
+    r"(?:\\+[nrt]|[\s>\"',|+\\])*(?:(?:Proc-Type|DEK-Info|Comment|Version|Hash)[^\n]{0,100}|[A-Za-z0-9+/=]{16,}"
+    r"|[A-Za-z0-9+/]{1,15}={0,2}(?=\s*(?:$|[\"'`\\]|\n)))"
 )
 _TAIL = re.compile(r"[A-Za-z0-9+/=\s>\"'\\|,]{16,20000}\Z")
 _PUTTY = re.compile(r"Private-Lines: \d+\s+((?:[A-Za-z0-9+/=]{4,}\s*)+)(?:Private-MAC: ?\w+)?")
@@ -59,8 +60,11 @@ _COOKIE = compile_(
     r"(?i)(?:\b(?:set-)?cookie2?[\"'`]?\s*(?::|=)\s*|document\.cookie\s*=\s*|--cookie[ =]|\s-b )[\"']?([^\n\"'`]{4,})"
 )
 _PAIR = re.compile(r"([\w.\-%]{1,80})=(\"?)([^;\s\"]{1,4096})")
-_HARMLESS_COOKIE = frozenset(
-    ["path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "partitioned", "theme", "lang", "locale", "language", "currency", "consent", "cookie_consent", "tz", "timezone", "version", "country", "region", "dark", "path", "version"]
+_HARMLESS_COOKIE = words(
+    """
+    path domain expires max-age samesite secure httponly priority partitioned theme lang locale language currency
+    consent cookie_consent tz timezone version country region dark path version
+    """
 )
 
 
@@ -72,12 +76,8 @@ def find_cookies(text: Text) -> Iterator[Hit]:
             telling = re.search(r"sess|sid|auth|token|csrf|xsrf|jwt|login|remember|user|id$|key|secret", name)
             if name in _HARMLESS_COOKIE or values.is_placeholder(value) or values.is_status(value):
                 continue
-            if (
-                (len(value) >= 12
-                and (telling or values.is_random(value, 16))
-                and not values.is_name(value))
-                or (telling
-                and values.is_random(value, 8))
+            if (len(value) >= 12 and (telling or values.is_random(value, 16)) and not values.is_name(value)) or (
+                telling and values.is_random(value, 8)
             ):
                 yield Hit(pair.start(3), pair.end(3), "session")
 
@@ -135,7 +135,7 @@ def find_basic(text: Text) -> Iterator[Hit]:
     """`Basic …` whose base64 holds user and password."""
     for found in _BASIC.finditer(text.text):
         if _USER_PASSWORD.fullmatch(decoded(found[1])) or (found[1].endswith("=") and values.is_random(found[1], 12)):
-            yield Hit(*found.span(1), "password")
+            yield hit_of(found, "password")
 
 
 def find_encoded(text: Text) -> Iterator[Hit]:
@@ -143,7 +143,10 @@ def find_encoded(text: Text) -> Iterator[Hit]:
     for found in _BASE64.finditer(text.text):
         value = found[1]
         if len(value) <= 20_000 and _TELLING.search(decoded(value[: len(value) // 4 * 4])):
-            yield Hit(*found.span(1), "password")
+            yield hit_of(found, "password")
+
+
+_REGISTRY = compile_(r"(?i)\b_?auth\\?[\"']?\s*[:=]\s*\\?[\"']?([A-Za-z0-9+/]{8,}={0,2})")
 
 
 def _user_and_password(value: str) -> bool:
@@ -153,8 +156,10 @@ def _user_and_password(value: str) -> bool:
 # --- SQL ----------------------------------------------------------------------------------------------------
 
 _SQL = compile_(
-    r"(?i)\b(?:identified\s+(?:with\s+[\"'`]?\w+[\"'`]?\s+)?(?:by|as)(?:\s+password)?|(?:encrypted\s+|unencrypted\s+|with\s+|valid\s+)?password\s*=?|"
-    r"old_password|set\s+password(?:\s+for\s+\S+)?\s*=|credential\s+secret\s*=|secret\s+|pgp_sym_(?:en|de)crypt\(.{1,80}?,)\s*(?:password)?\(?\s*'((?:[^'\n]|''){3,})'"
+    r"(?i)\b(?:identified\s+(?:with\s+[\"'`]?\w+[\"'`]?\s+)?(?:by|as)(?:\s+password)?|(?:encrypted\s+"
+    r"|unencrypted\s+|with\s+|valid\s+)?password\s*=?|"
+    r"old_password|set\s+password(?:\s+for\s+\S+)?\s*=|credential\s+secret\s*=|secret\s+|pgp_sym_(?:en"
+    r"|de)crypt\(.{1,80}?,)\s*(?:password)?\(?\s*'((?:[^'\n]|''){3,})'"
 )
 _SQL_BARE = compile_(r"(?i)\bidentified\s+by\s+(?:values\s+)?[\"']?([^\s\"';,]{3,})")
 
@@ -167,13 +172,21 @@ def _is_sql_secret(value: str) -> bool:
 
 _COMMANDS: tuple[tuple[str, str], ...] = (
     # which programs, how the secret follows within the same command
-    (r"mysql(?:dump|admin|import|show|check|pump|slap|sh|binlog)?|mariadb(?:-\w+)?|mycli|mydumper|xtrabackup|innobackupex", r"-p(?P<v>[^\s\-=][^\s]*)"),
-    (r"docker|podman|buildah|skopeo|nerdctl|helm|oras|crane|oc|az|cf|heroku|ibmcloud|aliyun|rancher|argocd|npm", r"(?:-p|-creds|--creds|--dest-creds|--src-creds)[ =]{1,4}(?P<v>\S+)"),
+    (
+        r"mysql(?:dump|admin|import|show|check|pump|slap|sh|binlog)?|mariadb(?:-\w+)?|mycli|mydumper|xtrabackup"
+        r"|innobackupex", r"-p(?P<v>[^\s\-=][^\s]*)"),
+    (r"docker|podman|buildah|nerdctl|helm|oras|crane|oc|az|cf|ibmcloud|aliyun|rancher|argocd|npm",
+     r"login\b[^\n]{0,200}?[ ]-p[ =]{1,4}(?P<v>\S+)"),
+    (r"skopeo|podman|buildah", r"--(?:dest-|src-)?creds[ =]{1,4}[^\s:]{1,80}:(?P<v>\S+)"),
     (r"sshpass", r"-p[ ]{0,4}(?P<v>\S+)"),
     (r"redis-cli|valkey-cli|keydb-cli|redis-benchmark", r"(?:-a|--pass)[ =]{1,4}(?P<v>\S+)"),
-    (r"curl|http|https|httpie|xh|wget|ab|hey|wrk|mc", r"(?:-u|--user|--proxy-user|-U|-a|--auth|-A)[ =]{0,4}(?P<q>[\"']?)[^\s:\"'/]{0,80}:(?P<v>[^\s\"']+)"),
-    (r"mongo(?:sh|dump|restore|export|import|stat|top)?|cqlsh|cbq|couchbase-cli|influx|nodetool|ipmitool|mqttx|vncviewer", r"(?:-p|-P|-pw)[ ]{1,4}(?P<v>\S+)"),
-    (r"sqlcmd|bcp|isql|osql|tsql|unzip|zip|mosquitto_(?:pub|sub|passwd)|ipmitool|ipmipower|7z[ar]?", r"-P[ ]{0,4}(?P<v>\S+)"),
+    (r"curl|http|https|httpie|xh|wget|ab|hey|wrk|mc",
+     r"(?:-u|--user|--proxy-user|-U|-a|--auth|-A)[ =]{0,4}(?P<q>[\"']?)[^\s:\"'/]{0,80}:(?P<v>[^\s\"']+)"),
+    (
+        r"mongo(?:sh|dump|restore|export|import|stat|top)?|cqlsh|cbq|couchbase-cli|influx|nodetool|ipmitool|mqttx"
+        r"|vncviewer", r"(?:-p|-P|-pw)[ ]{1,4}(?P<v>\S+)"),
+    (r"sqlcmd|bcp|isql|osql|tsql|unzip|zip|mosquitto_(?:pub|sub|passwd)|ipmitool|ipmipower|7z[ar]?",
+     r"-P[ ]{0,4}(?P<v>\S+)"),
     (r"7z[ar]?|rar|unrar", r"-h?p(?P<v>[^\s\-][^\s]*)"),
     (r"ldap(?:search|modify|add|delete|passwd|whoami|compare|modrdn)", r"(?:-w|-s|-a)[ ]{1,4}(?P<v>\S+)"),
     (r"smbclient|rpcclient|net|winexe|crackmapexec|impacket-\w+", r"-U[ ]{0,4}[\"']?[^\s%\"']{1,80}%(?P<v>[^\s\"']+)"),
@@ -192,6 +205,8 @@ _COMMANDS: tuple[tuple[str, str], ...] = (
     (r"wpa_passphrase", r"\S+[ ]{1,4}(?P<v>\S+)"),
     (r"nmcli", r"password[ ]{1,4}(?P<v>\S+)"),
     (r"security", r"-w[ ]{1,4}(?P<v>\S+)"),
+    (r"rclone", r"obscure[ ]{1,4}(?P<v>\S+)"),
+    (r"mc", r"(?:alias set|config host add)[ ]{1,4}\S+[ ]{1,4}\S+[ ]{1,4}\S+[ ]{1,4}(?P<v>\S+)"),
     (r"useradd|usermod", r"-p[ ]{1,4}(?P<v>\S+)"),
     (r"snmp(?:walk|get|bulkwalk|set|table)", r"(?:-c|-A|-X)[ ]{1,4}(?P<v>\S+)"),
     (r"kubectl|oc", r"--from-literal[= ]{1,4}[\"']?[\w.\-]{1,80}=(?P<v>[^\s\"']+)"),
@@ -237,12 +252,13 @@ def find_piped(text: Text) -> Iterator[Hit]:
 
 
 _PIPED = compile_(
-    r"\b(?:echo|printf)\s+(?:-\w+\s+)?([^\s|][^|\n]{2,}?)\s*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:\S+\s+login\b[^\n|]*--password-stdin|(passwd|chpasswd)\b|sudo -S|cryptsetup|base64\s+(?:-d|-D|--decode))"
+    r"\b(?:echo|printf)\s+(?:-\w+\s+)?([^\s|][^|\n]{2,}?)\s*\|\s*(?:sudo\s+(?:-\w+\s+)*)?"
+    r"(?:\S+\s+login\b[^\n|]*--password-stdin|(passwd|chpasswd)\b|sudo -S|cryptsetup|base64\s+(?:-d|-D|--decode))"
 )
 
 
 def _is_argument_secret(value: str) -> bool:
-    if values.is_placeholder(value) or value.startswith("-") or len(value) < 3 or values.is_place(value):
+    if values.is_placeholder(value) or value[0] in "-{[" or len(value) < 3 or values.is_place(value):
         return False
     if value.isdigit():
         return len(value) >= 6
@@ -256,20 +272,88 @@ def _is_argument_secret(value: str) -> bool:
 # --- files of passwords -------------------------------------------------------------------------------------
 
 _NETRC = compile_(r"(?i)\b(?:machine|login|account)\s+\S+\s+(?:login\s+\S+\s+)?password\s+(\S{3,})")
-_PGPASS = compile_(r"(?m)^[\w.*\-]+:(?:\d{2,5}|\*):[\w*\-]+:[\w*\-]+:([^\s:]{3,})$")
-_CONF = compile_(r"(?im)(?:^|[\s`])(?:requirepass|masterauth|sentinel auth-pass \S+|auth-pass \S+|rootpw|bindpw|secret_key_base|ENV\s+\w*(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY)\w*|"
-                 r"snmp-server community|enable secret(?: \d)?|username \S+ (?:privilege \d+ )?(?:password|secret)(?: \d)?|key-string(?: \d)?|\+user \S+|user \S+ on (?:\S+ )?>)\s*[\"']?([^\s\"']{4,})")  # fmt: skip
+_PGPASS = compile_(r"(?m)(?:^|\s)[\w.*\-]+:(?:\d{2,5}|\*):[\w*\-]+:[\w*\-]+:([^\s:]{3,})$")
+_CONF = compile_(
+    r"(?im)(?:^|[\s`])(?:requirepass|masterauth|sentinel auth-pass \S+|auth-pass \S+|rootpw|bindpw|secret_key_base"
+    r"|ENV\s+\w*(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY)\w*|"
+                 r"snmp-server community|enable secret(?: \d)?|username \S+ (?:privilege \d+ )?(?:password"
+                 r"|secret)(?: \d)? |key-string(?: \d)?|(?:SET)?USER \S+ on (?:\S+ "
+                 r"){0,6}?>)\s*[\"']?([^\s\"'\]]{4,})")  # fmt: skip
 _SET = compile_(
-    r"(?i)\b(?:set|config|setex|export|setx)\s+[\w./:\-]*(?:password|passwd|secret(?:_access)?_?key|secret|_authtoken|token|api_?key|requirepass|masterauth)\s+[\"']?([^\s\"'=]{4,})"
+    r"(?i)\b(?:set|config|setex|export|setx|put|write|shared_secret|SET)\s+(?:[\w./:\-]*[/_.:\-])?(?:password"
+    r"|passwd|pwd|passphrase|secret(?:_access)?_?key|secret|"
+    r"_authtoken|token|api_?key|requirepass|masterauth)\s+[\"']?([^\s\"'=]{4,})"
 )
+_ARGUMENT = compile_(
+    r"(?i)--?(?:value|secret-?string|body|data|secret-?value|content|literal|plaintext|string-?value)[ "
+    r"=]+[\"']?([^\s\"']{4,})"
+)
+_CALLED = compile_(
+    r"(?i)\b(?:auth|login|log_in|signin|authenticate|connect|credentials?|(?:http)?basic_?auth"
+    r"|set_?(?:basic_?)?auth|set_?credentials|create_?user|add_?user|usernamepassword\w*)\(\s*(?:\w+\s*=\s*)?"
+    r"[\"'][^\"'\n]{1,80}[\"']\s*,\s*(?:\w+\s*=\s*)?[\"']([^\"'\n]{4,200})[\"']"
+)
+_PROTOCOL = compile_(
+    r"(?:^|[\s>\"'`])(?:AUTH(?: default| [a-z]\w{0,20})?|LOGIN \S{1,80}|PASS|IDENTIFY(?: \w{1,30})?|AUTH (?:PLAIN"
+    r"|LOGIN)|auth) +[\"']?([^\s\"'`]{5,})"
+)
+_DIGEST = compile_(r"(?i)\b(?:response|cnonce_response|v1|v0|mac|digest_response)=\"?([0-9a-f]{32,64})\b")
+_PATH_TOKEN = compile_(
+    r"(?i)/(?:hooks?|webhooks?(?:/catch)?|integrations?|tokens?|login|reset|invites?|invitations?|magic|verify"
+    r"|confirm|unsubscribe|activate|"
+    r"password|share)/([A-Za-z0-9_\-]{20,})(?:[/?\s\"'`<>)|]|$)"
+)
+_UNSEAL = compile_(r"(?i)\bunseal key(?: \d+)?(?: is)?\s*[:=]?\s*([A-Za-z0-9+/=]{40,})")
+_TOTP = compile_(
+    r"(?i)\b(?:totp|otp|2fa|mfa|authenticator|otpauth)\b[^\n]{0,40}?(?:seed|secret|key"
+    r"|=)[^\nA-Z2-7]{0,12}([A-Z2-7]{16,64})\b"
+)
+_STRIKING_WORD = compile_(r"(?:^|[\s=:,;\"'`(\[{>|])([A-Za-z0-9_+/\-]{20,200}={0,2})(?:[\s,;\"'`)\]}<|.]|$)")
+_HINT = re.compile(
+    r"(?i)secret|token|api[_ -]?key|\bkeys?\b|passw|\bauth\b|credential|\bcreds?\b|\bpsk\b|unseal|bearer"
+    r"|licen[cs]e|\bpat\b|sign(?:ing|ature)|otp|login|\bpass\b|\bpw\b|access"
+)
+_HARMLESS_BEFORE = re.compile(
+    r"(?i)(?:sha-?\d{1,3}[:\-=]?|md5[:=]?|fingerprint:?|integrity|etag|digest|checksum|revision|commit|version"
+    r"|(?:request|trace|span|cluster|amz|node|session|client|group|member|correlation)[_-]?id(?:-2)?|cursor|next"
+    r"|page|rsa|ed25519|nistp\d+|hash|content-md5)[\"' :=]*\Z"
+)
+
+
+def find_striking(text: Text) -> Iterator[Hit]:
+    """Long words in disorder on a line that speaks of a secret: what is left when no syntax is known."""
+    source = text.text
+    for found in _STRIKING_WORD.finditer(source):
+        start, end = found.span(1)
+        if (
+            not values.is_striking(found[1])
+            or found[1].startswith("AAAA")
+            or _HARMLESS_BEFORE.search(source[max(0, start - 30) : start])
+        ):
+            continue
+        line = source.rfind("\n", 0, start) + 1
+        if "arn:" in source[max(line, start - 120) : start].rsplit(" ", 1)[-1]:
+            continue
+        if _HINT.search(source[max(line, start - 120) : start]) or _HINT.search(
+            source[end : min(len(source), end + 40)].split("\n")[0]
+        ):
+            yield Hit(start, end, "token")
+
+
+def _is_protocol_secret(value: str) -> bool:
+    if values.is_name(value) or values.is_placeholder(value) or values.is_status(value):
+        return False
+    return (
+        values.is_random(value, 12)
+        or (values.is_password_like(value) and not values.is_name(value))
+        or b"\x00" in decoded(value)[:1]
+    )
 
 
 def _is_conf_secret(value: str) -> bool:
     return (
-        (accepts("password", value.rstrip("\"'`,;"), quoted=False, loose=False)
-        and not values.is_name(value))
-        or values.is_word_with_digits(value)
-    )
+        accepts("password", value.rstrip("\"'`,;"), quoted=False, loose=False) and not values.is_name(value)
+    ) or values.is_word_with_digits(value)
 
 
 RULES: tuple[Rule, ...] = (
@@ -280,23 +364,135 @@ RULES: tuple[Rule, ...] = (
         find_key_blocks,
         ("private key", "secret key", "private-lines"),
     ),
-    Rule("cookie", "a session cookie is a login", "Cookie: sid=4f9a8b7c6d5e4f3a2b1c; theme=dark", find_cookies, ("cookie", " -b ")),
-    Rule("kubernetes-secret", "base64 is no protection", "kind: Secret\ndata:\n  pin: cGFzc3dk", find_kubernetes, ("secret",)),
+    Rule(
+        "cookie",
+        "a session cookie is a login",
+        "Cookie: sid=4f9a8b7c6d5e4f3a2b1c; theme=dark",
+        find_cookies,
+        ("cookie", " -b "),
+    ),
+    Rule(
+        "kubernetes-secret",
+        "base64 is no protection",
+        "kind: Secret\ndata:\n  pin: cGFzc3dk",
+        find_kubernetes,
+        ("secret",),
+    ),
     Rule("basic", "Basic is base64 of user and password", "Basic YXBwOkNvcnJlY3QtSG9yc2U=", find_basic, ("basic",)),
     Rule("base64", "encoded configuration still holds its password", "cGFzc3dvcmQ9Q29ycmVjdC1Ib3JzZS05", find_encoded),
     Rule(
         "registry-auth",
         "docker's config.json holds user and password in base64",
         '{"auth": "YXBwOkNvcnJlY3QtSG9yc2U="}',
-        matching(r"(?i)\b_?auth\\?[\"']?\s*[:=]\s*\\?[\"']?([A-Za-z0-9+/]{8,}={0,2})", "password", accept=_user_and_password),
+        matching(_REGISTRY, "password", accept=_user_and_password),
         ("auth",),
     ),
-    Rule("sql", "ALTER USER is typed in the heat", "ALTER USER app IDENTIFIED BY 'Correct-Horse-9'", matching(_SQL.pattern, "password", accept=_is_sql_secret), ("identified", "password", "secret")),
-    Rule("sql-bare", "Oracle takes it without quotes", "ALTER USER app IDENTIFIED BY Correct_Horse9", matching(_SQL_BARE.pattern, "password", accept=lambda v: accepts("password", v, quoted=False, loose=False)), ("identified",)),
-    Rule("command", "programs that take a password as an argument", "mysql -uroot -pCorrect-Horse-9 shop", find_commands),
-    Rule("piped", "a password that is echoed into a program", "echo Correct-Horse-9 | docker login -u ci --password-stdin", find_piped, ("echo ", "printf ")),
-    Rule("netrc", "curl's and git's password file", "machine git.internal login ci password Correct-Horse-9", matching(_NETRC.pattern, "password", accept=lambda v: not values.is_placeholder(v) and not values.is_status(v)), ("password",)),
-    Rule("pgpass", "libpq's password file", "db-1:5432:orders:app:Correct-Horse-9", matching(_PGPASS.pattern, "password", accept=lambda v: not values.is_placeholder(v) and values.is_password_like(v))),
-    Rule("directive", "configuration with a space between", "requirepass Correct-Horse-9", matching(_CONF.pattern, "password", accept=_is_conf_secret), ("pass", "auth", "rootpw", "bindpw", "secret", "env ", "community", "key-string", "user ")),
-    Rule("set", "`set key value` of many command lines", "aws configure set aws_secret_access_key Correct0Horse9Battery", matching(_SET.pattern, "password", accept=lambda v: accepts("secret", v, quoted=False, loose=False)), ("set", "config", "export")),
-)  # fmt: skip
+    Rule(
+        "sql",
+        "ALTER USER is typed in the heat",
+        "ALTER USER app IDENTIFIED BY 'Correct-Horse-9'",
+        matching(_SQL, "password", accept=_is_sql_secret),
+        ("identified", "password", "secret"),
+    ),
+    Rule(
+        "sql-bare",
+        "Oracle takes it without quotes",
+        "ALTER USER app IDENTIFIED BY Correct_Horse9",
+        matching(_SQL_BARE, "password", accept=lambda v: accepts("password", v, quoted=False, loose=True)),
+        ("identified",),
+    ),
+    Rule(
+        "command", "programs that take a password as an argument", "mysql -uroot -pCorrect-Horse-9 shop", find_commands
+    ),
+    Rule(
+        "piped",
+        "a password that is echoed into a program",
+        "echo Correct-Horse-9 | docker login -u ci --password-stdin",
+        find_piped,
+        ("echo ", "printf "),
+    ),
+    Rule(
+        "netrc",
+        "curl's and git's password file",
+        "machine git.internal login ci password Correct-Horse-9",
+        matching(_NETRC, "password", accept=lambda v: not values.is_placeholder(v) and not values.is_status(v)),
+        ("password",),
+    ),
+    Rule(
+        "pgpass",
+        "libpq's password file",
+        "db-1:5432:orders:app:Correct-Horse-9",
+        matching(_PGPASS, "password", accept=lambda v: not values.is_placeholder(v) and values.is_password_like(v)),
+    ),
+    Rule(
+        "directive",
+        "configuration with a space between",
+        "requirepass Correct-Horse-9",
+        matching(_CONF, "password", accept=_is_conf_secret),
+        ("pass", "auth", "rootpw", "bindpw", "secret", "env ", "community", "key-string", "user "),
+    ),
+    Rule(
+        "argument",
+        "secret stores take the value as an argument",
+        "aws ssm put-parameter --name /db/password --value Correct-Horse-9",
+        matching(_ARGUMENT, "password", accept=lambda v: accepts("secret", v, quoted=False, loose=False)),
+        ("secret", "securestring", "password"),
+    ),
+    Rule(
+        "call",
+        "a login in code: user and password are two strings",
+        'db.auth("app", "Correct-Horse-9")',
+        matching(
+            _CALLED,
+            "password",
+            accept=lambda v: values.is_password_like(v) or (values.is_random(v, 8) and not values.is_name(v)),
+        ),
+    ),
+    Rule(
+        "protocol",
+        "old protocols say the password in a line of its own",
+        "AUTH default Correct-Horse-9",
+        matching(_PROTOCOL, "password", accept=_is_protocol_secret),
+        ("auth ", "login ", "pass ", "identify "),
+    ),
+    Rule(
+        "digest-response",
+        "what answers a challenge can be replayed or broken",
+        'response="' + "0a" * 16 + '"',
+        matching(_DIGEST, "signature"),
+        ("digest", "signature", "hmac"),
+    ),
+    Rule(
+        "path-token",
+        "links that log in carry the token in the path",
+        "https://shop.example/reset/4f9aB8c7D6e5F4a3B2c1",
+        matching(_PATH_TOKEN, "token", accept=lambda v: values.is_striking(v) or values.is_hex(v)),
+    ),
+    Rule(
+        "unseal-key",
+        "whoever has enough of them opens the vault",
+        "Unseal Key 1: " + "Ab0+" * 11,
+        matching(_UNSEAL, "key"),
+        ("unseal",),
+    ),
+    Rule(
+        "totp",
+        "the seed makes every later code",
+        "TOTP seed " + "JBSWY3DPEHPK3PXP",
+        matching(_TOTP, "key", accept=lambda v: not v.isalpha() or len(v) >= 26),
+        ("otp", "2fa", "mfa", "authenticator"),
+    ),
+    Rule(
+        "striking",
+        "what is left when no syntax is known",
+        "the secret of that app: here it comes 4f9aB8c7D6e5F4a3B2c1Z",
+        find_striking,
+    ),
+    Rule(
+        "set",
+        "`set key value` of many command lines",
+        "aws configure set aws_secret_access_key Correct0Horse9Battery",
+        matching(_SET, "password", accept=lambda v: accepts("secret", v, quoted=False, loose=False)),
+        ("set", "config", "export", "put", "write"),
+    ),
+)

@@ -1,11 +1,14 @@
 """The token formats of vendors: public facts (prefix, alphabet, length), written as one table of our own.
 
-Each line: name, kind, the literal words without which it can't be there, pattern. A pattern is bounded by anything but a letter or
-digit on its left; open repeats on its right take the whole token, should a vendor make it longer.
+Each line: name, kind, the literal words without which it can't be there, pattern. A pattern is bounded by anything but
+a letter or digit on its left; open repeats on its right take the whole token, should a vendor make it longer.
 """
+
+# ruff: noqa: E501 (a table)
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +88,9 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("prefect", "token", "pnu_ pnb_", rf"pn[ub]_{A}{{36}}"),
     ("hashicorp-vault", "token", "hvs. hvb. hvr.", rf"hv[sbr]\.{W}{{20,}}"),
     ("hashicorp-vault-old", "token", "s. b. r.", rf"[sbr]\.{A}{{24}}\b"),
-    ("onepassword", "token", "ops_ey A3-", rf"ops_ey{W}{{60,}}|A3-[A-Z0-9]{{6}}-(?:[A-Z0-9]{{11}}|[A-Z0-9]{{6}}-[A-Z0-9]{{5}})-[A-Z0-9]{{5}}-[A-Z0-9]{{5}}-[A-Z0-9]{{5}}"),
+    ("onepassword", "token", "ops_ey A3-",
+        rf"ops_ey{W}{{60,}}|A3-[A-Z0-9]{{6}}-(?:[A-Z0-9]{{11}}"
+        rf"|[A-Z0-9]{{6}}-[A-Z0-9]{{5}})-[A-Z0-9]{{5}}-[A-Z0-9]{{5}}-[A-Z0-9]{{5}}"),
     ("bitwarden", "token", "0.", rf"0\.{H}{{8}}-{H}{{4}}-{H}{{4}}-{H}{{4}}-{H}{{12}}\.{A}{{30}}:{B}{{22}}=="),
     ("age", "private-key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{50,}"),
     ("tailscale", "key", "tskey-", rf"tskey-(?:[a-z]+-)?{A}+-{A}{{16,}}"),
@@ -99,7 +104,8 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("discord-webhook", "webhook", "/api/webhooks/", rf"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(\d{{15,}}/{W}{{50,}})"),
     ("google-chat-webhook", "webhook", "chat.googleapis.com", r"chat\.googleapis\.com/v1/spaces/[\w\-]+/messages\?(key=[\w\-]+&token=[\w\-%]+)"),
     ("other-webhook", "webhook", "zapier.com hooks. maker.ifttt.com",
-     r"(?:hooks\.zapier\.com/hooks/catch/|maker\.ifttt\.com/trigger/\w+/(?:json/)?with/key/|hook\.\w+\.make\.com/)([A-Za-z0-9_/\-]{10,})"),
+     r"(?:hooks\.zapier\.com/hooks/catch/|maker\.ifttt\.com/trigger/\w+/(?:json/)?with/key/"
+     r"|hook\.\w+\.make\.com/)([A-Za-z0-9_/\-]{10,})"),
     ("discord", "token", "M N O", rf"[MNO]{W}{{23,27}}\.{W}{{6}}\.{W}{{27,}}"),
     ("telegram", "token", ":AA", rf"(?:bot)?\d{{8,10}}:AA{W}{{32,}}"),
     ("mattermost-zulip-line", "token", "EAAC EAAG EAAB EAAD IGQV", rf"EAA[ABCDGM]{A}{{60,}}|IGQV{W}{{60,}}"),
@@ -177,13 +183,18 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("bcrypt", "password-hash", "$2", r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{31,53}"),
     ("crypt", "password-hash", "$apr1$ $1$ $5$ $6$ $7$ $y$ $gy$ $sha1$", r"\$(?:apr1|1|5|6|7|y|gy|sha1)\$(?:rounds=\d+\$)?[./A-Za-z0-9$]{8,}"),
     ("argon-scrypt", "password-hash", "$argon2 $scrypt$ $pbkdf2", r"\$(?:argon2(?:id|i|d)?|scrypt|pbkdf2[a-z0-9\-]*)\$[^\s\"'`:]{16,}"),
-    ("django", "password-hash", "pbkdf2_ argon2$ bcrypt_sha256$ scrypt:", r"(?:pbkdf2_sha\d+|argon2|bcrypt_sha256|bcrypt|scrypt)\$[^\s\"'`]{20,}|(?:scrypt|pbkdf2):[\w:]+\$[^\s\"'`]{20,}"),
+    ("django", "password-hash", "pbkdf2_ argon2$ bcrypt_sha256$ scrypt:",
+        r"(?:pbkdf2_sha\d+|argon2|bcrypt_sha256|bcrypt|scrypt)\$[^\s\"'`]{20,}|(?:scrypt"
+        r"|pbkdf2):[\w:]+\$[^\s\"'`]{20,}"),
     ("ldap", "password-hash", "{SSHA {SHA {MD5} {SMD5} {CRYPT} {PBKDF2", r"\{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT|PBKDF2[\w\-]*)\}[A-Za-z0-9+/=$.]{12,}"),
     ("scram", "password-hash", "SCRAM-SHA-", r"SCRAM-SHA-\d+\$\d+:[A-Za-z0-9+/=]+\$[A-Za-z0-9+/=:]{20,}"),
     ("ntlm", "password-hash", "aad3b435b51404ee", r"[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::"),
     ("postgres-md5", "password-hash", "'md5 \"md5", rf"[\"'](md5{H}{{32}})[\"']"),
     ("mysql-native", "password-hash", "'* \"*", r"[\"'](\*[0-9A-F]{40})[\"']"),
 )  # fmt: skip
+
+
+_WORDS = re.compile(r"[a-z_.\-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +210,12 @@ class Format:
     """How many groups it has."""
     unbound: Any
     """The same without the left bound, for text whose line breaks were taken out."""
+
+    def accepts(self, token: str) -> bool:
+        """False for words with hyphens that happen to begin like a token: `…-desk-display-screen`."""
+        for word in self.words:
+            token = token.removeprefix(word)
+        return not _WORDS.fullmatch(token) and (len(self.words[0]) > 3 or any(c.isdigit() for c in token))
 
 
 def _format(name: str, kind: str, words: str, pattern: str) -> Format:

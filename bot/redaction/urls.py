@@ -11,7 +11,8 @@ from bot.redaction.rules import Hit, Rule, Text, compile_, matching
 _SCHEME = compile_(r"(?i)[a-z][a-z0-9+.\-]*(?::|%3A)(?://|%2F%2F|\\/\\/)")
 _REST = re.compile(r"[^\s\"'`<>]{1,2000}")
 _AT_HOST = re.compile(
-    r"(?:@|%40)(?=(?:\[[0-9a-fA-F:]+\]|[\w.\-]+|\$\{?\w+\}?|\{\{[^}]*\}\}|tcp\(|unix\()(?::\d+|:\$|:\{|:<)?(?:[/?,;)\]}|.:&\\*_~]|%2F|%3A|$))"
+    r"(?:@|%40)(?=(?:\[[0-9a-fA-F:]+\]|[\w.\-]+|\$\{?\w+\}?|\{\{[^}]*\}\}|tcp\(|unix\()(?::\d+|:\$|:\{"
+    r"|:<)?(?:[/?,;)\]}|.:&\\*_~]|%2F|%3A|$))"
 )
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|%2F)")
 
@@ -72,12 +73,15 @@ def _is_query_secret(value: str) -> bool:
 
 
 _QUERY = matching(
-    r"(?i)(?:[?&]|%3F|%26)(?:code|key|auth|sig|sid|s|otp|ticket|assertion|samlresponse|state_token|invite|magic|hash|hmac|h|t|k)(?:=|%3D)([^\s&\"'`<>#|]{16,})",
+    compile_(
+        r"(?i)(?:[?&]|%3F|%26)(?:code|key|auth|sig|sid|s|otp|ticket|assertion|samlresponse|state_token|invite"
+        r"|magic|hash|hmac|h|t|k)(?:=|%3D)([^\s&\"'`<>#|]{16,})"
+    ),
     "token",
     accept=_is_query_secret,
 )
 _ORACLE = matching(
-    r"(?i)\b(?:thin|oci8?):[\w$#]{1,40}/([^\s/@\"'`]{3,})@",
+    compile_(r"(?i)\b(?:thin|oci8?):[\w$#]{1,40}/([^\s/@\"'`]{3,})@"),
     "password",
     accept=lambda value: not values.is_placeholder(value),
 )

@@ -6,24 +6,56 @@ Everything here looks at one short value; the patterns are anchored and bounded 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+
+from bot.redaction.rules import words
 
 MAX_VALUE = 4096
 """Characters of one value that are looked at."""
 
-_NOT_A_VALUE = frozenset(
-    ["yes", "no", "on", "off", "true", "false", "null", "none", "nil", "undefined", "void", "empty", "blank", "missing", "required", "optional", "needed", "mandatory", "expired", "expires", "invalid", "valid", "wrong", "incorrect", "correct", "bad", "good", "ok", "okay", "failed", "failure", "fail", "failing", "passed", "success", "successful", "succeeded", "error", "denied", "rejected", "refused", "accepted", "unauthorized", "forbidden", "unknown", "unset", "set", "notset", "default", "defaults", "enabled", "disabled", "enable", "disable", "active", "inactive", "pending", "present", "absent", "found", "notfound", "changed", "unchanged", "reset", "rotated", "rotate", "rotation", "revoked", "hidden", "masked", "redacted", "filtered", "removed", "omitted", "encrypted", "decrypted", "hashed", "protected", "plain", "plaintext", "cleartext", "stored", "loaded", "loading", "reload", "refreshed", "refresh", "renewed", "created", "deleted", "updated", "issued", "generated", "provided", "supplied", "given", "sent", "received", "authentication", "authorization", "validation", "verification", "verified", "unverified", "mismatch", "match", "matches", "matched", "mandatory", "prompt", "interactive", "stdin", "file", "env", "environment", "vault", "string", "str", "text", "bytes", "byte", "int", "integer", "number", "bool", "boolean", "object", "array", "list", "dict", "map", "any", "char", "varchar", "optional", "secretstr", "var", "let", "const", "function", "func", "def", "return", "await", "async", "new", "self", "this", "not", "and", "the", "for", "from", "with", "bearer", "basic", "digest", "token", "tokens", "password", "passwords", "passwd", "secret", "secrets", "key", "keys", "credential", "credentials", "auth", "opaque", "standard", "simple", "strong", "weak", "medium", "custom", "internal", "external", "local", "remote", "static", "dynamic", "automatic", "auto", "manual", "managed", "inherit", "inherited", "trust", "peer", "ident", "ldap", "saml", "oauth", "oauth2", "oidc", "kerberos", "gssapi", "sso", "mfa", "totp", "otp", "md5", "sha1", "sha256", "sha512", "sha-1", "sha-256", "sha-512", "bcrypt", "scrypt", "argon2", "argon2i", "argon2id", "pbkdf2", "hmac", "aes", "aes256", "aes128", "rsa", "rsa2048", "rsa4096", "ecdsa", "ed25519", "hs256", "rs256", "es256", "jwt", "jwt2", "base64", "base32", "base58", "utf8", "utf-8", "hex", "ascii", "plain", "scram-sha-256", "scram-sha-512", "scram-sha-1", "caching_sha2_password", "mysql_native_password", "sha256_password", "aes-256-gcm", "aes-256-cbc", "x509", "pkcs8", "pkcs12", "spnego", "ntlm", "v1", "v2", "v3", "tbd", "todo", "n/a", "na", "nan", "inf", "ago", "bytes"]
+_NOT_A_VALUE = words(
+    """
+    yes no on off true false null none nil undefined void empty blank missing required optional needed mandatory
+    expired expires invalid valid wrong incorrect correct bad good ok okay failed failure fail failing passed
+    success successful succeeded error denied rejected refused accepted unauthorized forbidden unknown unset set
+    notset default defaults enabled disabled enable disable active inactive pending present absent found notfound
+    changed unchanged reset rotated rotate rotation revoked hidden masked redacted filtered removed omitted
+    encrypted decrypted hashed protected plain plaintext cleartext stored loaded loading reload refreshed refresh
+    renewed created deleted updated issued generated provided supplied given sent received authentication
+    authorization validation verification verified unverified mismatch match matches matched mandatory prompt
+    interactive stdin file env environment vault string str text bytes byte int integer number bool boolean object
+    array list dict map any char varchar optional secretstr var let const function func def return await async new
+    self this not and the for from with bearer basic digest token tokens password passwords passwd secret secrets
+    key keys credential credentials auth opaque standard simple strong weak medium custom internal external local
+    remote static dynamic automatic auto manual managed inherit inherited trust peer ident ldap saml oauth oauth2
+    oidc kerberos gssapi sso mfa totp otp md5 sha1 sha256 sha512 sha-1 sha-256 sha-512 bcrypt scrypt argon2
+    argon2i argon2id pbkdf2 hmac aes aes256 aes128 rsa rsa2048 rsa4096 ecdsa ed25519 hs256 rs256 es256 jwt jwt2
+    base64 base32 base58 utf8 utf-8 hex ascii plain scram-sha-256 scram-sha-512 scram-sha-1 caching_sha2_password
+    mysql_native_password sha256_password aes-256-gcm aes-256-cbc x509 pkcs8 pkcs12 spnego ntlm v1 v2 v3 tbd todo
+    n/a na nan inf ago bytes
+    """
 )
-_DOC_WORDS = frozenset(
-    ["your", "my", "our", "the", "a", "an", "some", "any", "new", "old", "current", "this", "that", "here", "there", "value", "string", "placeholder", "example", "sample", "dummy", "fake", "mock", "changeme", "change", "me", "replace", "replaceme", "with", "insert", "enter", "put", "set", "fill", "in", "goes", "redacted", "hidden", "masked", "password", "passwd", "pass", "pwd", "passphrase", "secret", "token", "key", "api", "apikey", "access", "auth", "client", "app", "service", "user", "username", "admin", "db", "database", "root", "private", "public", "id", "login", "credential", "credentials", "account", "bearer", "jwt", "github", "gitlab", "slack", "aws", "openai", "todo", "tbd", "foo", "bar", "baz", "qux", "xxx", "xxxx", "xxxxx", "real", "actual", "generated", "from", "vault", "to", "be", "it", "is", "real", "valid"]
+_DOC_WORDS = words(
+    """
+    your my our the a an some any new old current this that here there value string placeholder example sample
+    dummy fake mock changeme change me replace replaceme with insert enter put set fill in goes redacted hidden
+    masked password passwd pass pwd passphrase secret token key api apikey access auth client app service user
+    username admin db database root private public id login credential credentials account bearer jwt github
+    gitlab slack aws openai todo tbd foo bar baz qux xxx xxxx xxxxx real actual generated from vault to be it is
+    real valid
+    """
 )
 _MASK = re.compile(r"[*•xX#.\-_?…●█·—]+")
-_REFERENCE_PREFIXES = (
-    "vault:", "op://", "ssm:", "ssm://", "arn:", "env:", "file:", "file://", "secretref:", "secretsmanager:", "awskms:",
-    "gcpkms:", "sops:", "ENC[", "ENC(", "AQICAHENC", "!vault", "!secret", "!Ref", "!GetAtt", "!Sub", "@Microsoft.KeyVault",
-    "keyvault:", "kms:", "doppler:", "bitwarden:", "keychain:", "projects/", "configmap:", "ref+", "{{", "{%", "<%", "${", "$(",
-    "%(", "#{", "@{", "‹", "https://", "http://", "s3://", "gs://", "self.", "this.", "process.env", "os.environ",
-    "spec.", "data.", "var.", "local.", "module.", "secrets.", "env.", "inputs.", "steps.", "vars.", "github.", ".Values",
-)  # fmt: skip
+_REFERENCE_PREFIXES = tuple(
+    words(
+        """
+        vault: op:// ssm: ssm:// arn: env: file: file:// secretref: secretsmanager: awskms: gcpkms: sops: ENC[
+        ENC( AQICAHENC !vault !secret !Ref !GetAtt !Sub @Microsoft.KeyVault keyvault: kms: doppler: bitwarden:
+        keychain: projects/ configmap: ref+ {{ {% <% ${ $( %( #{ @{ ‹ https:// http:// s3:// gs:// self. this.
+        process.env os.environ spec. data. var. local. module. secrets. env. inputs. steps. vars. github. .Values
+        """
+    )
+)
 
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*?])(?::?-[^}]*)?|\$\{.*|%[A-Z_]+%|![A-Z_]+!|\$env:\w+|\$\$\w+")
 _FORMAT = re.compile(r"%[-+0-9.]*[a-zA-Z]|%\(\w+\)s|\{\w*(?:[:!.]\w*)*\}|:[a-z_]\w*|@[a-zA-Z_]\w*|\?+|\\[a-z]")
@@ -33,7 +65,8 @@ _NOT_WORDS = re.compile(r"\d{2}|[!@#$%^&+=]")
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+\-]+[/\\]*)+|(?:[\w.\-]+/){2,}[\w.\-]*")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z_]*\d?(?:(?:\.|->|::)[A-Za-z_][A-Za-z_]*\d?)+(?:[(\[].*)?")
-_CALL = re.compile(r"[A-Za-z_][\w.:]*(?:\(.*|\[[\"'\w].*)")
+_CALL = re.compile(r"\(?[A-Za-z_][\w.:]*(?:\(.*|\[[\"'\w].*)")
+_GENERIC = re.compile(r"[A-Z][a-z]\w*\[\w")
 _SCREAMING = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _MEASURE = re.compile(
     r"(?i)[<>=~+-]*\d+(?:[.,]\d+)*(?:-\d+)?(?:\s?(?:ns|us|µs|ms|s|sec|secs|m|min|h|hr|d|days?|%|x|b|kb?|mb?|gb?|tb?|[kmgt]i?b?|bytes?|chars?))?"
@@ -48,19 +81,27 @@ _HOST = re.compile(
 )
 _VERSION = re.compile(r"(?i)v?\d+(?:\.\d+)+(?:[-+.~]?[\w.]+)*")
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_./:][a-z0-9]+)*")
-_CAMEL = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+)+\d?")
+_CAMEL = re.compile(r"(?:[A-Z]\d)?[A-Z]*[a-z]+(?:[A-Z]+[a-z]+)+\d?")
+_JOINTS = re.compile(r"[-_/.:]")
+_WORDS_IN_ONE = re.compile(r"[A-Z]?[a-z]{4,}[A-Z][a-z]{4,}")
+_TEMPLATE = re.compile(r"\{[\w.\[\]()]*\}")
 _WORDS_AND_DIGITS = re.compile(r"[a-z]{3,}(?:[-_.][a-z]{3,})*[-_.]\d{3,}")
-_STOP = frozenset(
-    ["is", "are", "was", "be", "been", "the", "a", "an", "of", "for", "to", "at", "in", "on", "not", "must", "should", "can", "could", "with", "and", "or", "has", "have", "it", "its", "by", "least", "as", "from", "this", "that", "when", "please", "no", "your", "failed", "missing", "required", "invalid", "expired", "user", "using"]
+_STOP = words(
+    """
+    is are was be been the a an of for to at in on not must should can could with and or has have it its by least
+    as from this that when please no your failed missing required invalid expired user using
+    """
 )
 
 
 def is_placeholder(value: str) -> bool:
     """True for what stands where a secret would: `${X}`, `<password>`, `****`, `your-token-here`, empty."""
-    text = value.strip(" \t\"'`,;")
+    text = value.strip(" \t\"'`,;").lstrip("*_~\\") or value.strip(" \t\"'`,;")
     if not text or len(text) > MAX_VALUE:
         return not text
     if text.startswith(_REFERENCE_PREFIXES) or _MASK.fullmatch(text) or _MASKED_PART.search(text[:200]):
+        return True
+    if "{" in text and len(_TEMPLATE.sub("", text)) < min(6, len(text)):
         return True
     if _VARIABLE.fullmatch(text):
         # `$ecret99` is a password, `$TOKEN` and `$token` are variables
@@ -78,12 +119,19 @@ def is_reference(value: str) -> bool:
     if len(value) > 300:
         return False
     if _PATH.fullmatch(value):
-        return not any(is_random(part, 20) for part in re.split(r"[/\\]", value))
+        return not any(is_random(part, 20) for part in re.split(r"[/\\]", value)) and not _is_base64(value)
     return bool(
         _DOTTED.fullmatch(value)
         or _SCREAMING.fullmatch(value)
+        or _GENERIC.match(value)
         or (_CALL.fullmatch(value) and value[-1] in "()[]{}\"',;")
     )
+
+
+def _is_base64(value: str) -> bool:
+    """True for base64 with slashes in it: its parts are in disorder."""
+    joined = re.sub(r"[^A-Za-z0-9]", "", value)
+    return "." not in value and len(joined) >= 24 and is_random(joined, 24) and _changes(joined) >= len(joined) / 3
 
 
 def is_status(value: str) -> bool:
@@ -112,7 +160,7 @@ def has_stop_words(value: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """True for the lower-case name of a resource: `orders-db-credentials`, `default-token-x7k2p`, `checkout/orders-db`."""
+    """True for the lower-case name of a resource: `orders-db-credentials`, `default-token-x7k2p`, `checkout/db`."""
     return (
         bool(_NAME.fullmatch(value))
         and not _WORDS_AND_DIGITS.fullmatch(value)
@@ -177,6 +225,20 @@ def is_random(value: str, length: int = 8) -> bool:
     return digits >= 2 and (len(value) >= 12 or _changes(value) >= 3)
 
 
+def is_striking(value: str) -> bool:
+    """True for what would look like a secret anywhere: both cases and digits in disorder, twenty or more."""
+    return (
+        len(value) >= 20
+        and _DIGIT.search(value) is not None
+        and value != value.lower()
+        and value != value.upper()
+        and not (is_uuid(value) or is_hex(value) or is_placeholder(value) or is_reference(value) or is_place(value))
+        and not _WORDS_IN_ONE.search(value)
+        and not any(len(part) >= 4 and part.isalpha() and part[1:].islower() for part in _JOINTS.split(value))
+        and _changes(value[:256]) >= min(len(value), 256) / 3
+    )
+
+
 def is_moment(value: str) -> bool:
     """True for a date or a time."""
     return bool(_MOMENT.fullmatch(value))
@@ -185,11 +247,11 @@ def is_moment(value: str) -> bool:
 def _changes(value: str) -> int:
     """How often the class of character changes."""
     kinds = [0 if c.isdigit() else 1 if c.islower() else 2 if c.isupper() else 3 for c in value]
-    return sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))
+    return sum(a != b for a, b in pairwise(kinds))
 
 
 def is_password_like(value: str) -> bool:
-    """True for what can only be a password where one is spoken of: letters with digits or with symbols, no name or place."""
+    """True for what can only be a password where one is spoken of: letters with digits or symbols, no name."""
     if (
         not 5 <= len(value) <= 200
         or is_place(value)

@@ -3,12 +3,15 @@
 Values are made up at run time from `{names}` (see `VALUES`), so that no real-looking secret stands in the repository.
 """
 
+# ruff: noqa: E501 (lines of others are long)
+
 from __future__ import annotations
 
 import base64
 import random
 import re
 import string
+from functools import partial
 from typing import Any
 
 LETTERS = string.ascii_letters + string.digits
@@ -261,6 +264,154 @@ ghp_⟦{alnum14}⟧\n⟦{alnum22}⟧\n⟪deploy⟫ failed
 &quot;password&quot;:&quot;⟦{pw}⟧&quot;
 ~token~ = ⟦{alnum40}⟧
 cG9zdGdyZXM6Ly9h: ⟦{b64dsn}⟧
+# a second look: more programs, protocols and wordings
+sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="app" password="⟦{pw}⟧";
+KafkaClient { ScramLoginModule required username="svc" password="⟦{pw}⟧"; };
+otpauth://totp/Shop:ops?secret=⟦{upper32}⟧&issuer=⟪Shop⟫
+TOTP seed ⟦{upper32}⟧ for ⟪vpn-1⟫
+AUTH PLAIN ⟦AGFwcABDb3JyZWN0SG9yc2U5⟧
+s:8:"password";s:12:"⟦{alnum12}⟧";s:4:"host";
+DbConf { host: "⟪db-1⟫", password: Some("⟦{pw}⟧") }
+{:password "⟦{pw}⟧" :host "⟪db-1⟫"}
+(password . "⟦{pw}⟧")
+my %cfg = (password => '⟦{pw}⟧', host => '⟪db-1⟫');
+redis> AUTH ⟦{alnum20}⟧
+AUTH default ⟦{alnum20}⟧
+CONFIG SET requirepass ⟦{alnum20}⟧
+ACL SETUSER app on >⟦{alnum16}⟧ ~* +@all
+db.createUser({user: "app", pwd: "⟦{pw}⟧", roles: ["⟪readWrite⟫"]})
+db.auth("app", "⟦{pw}⟧")
+< USER mirror\n< PASS ⟦{pw}⟧\n> ⟪530 Login incorrect⟫
+a1 LOGIN bob@shop.net ⟦{pw}⟧
+<wsse:Password Type="http://docs.oasis-open.org/wss#PasswordText">⟦{pw}⟧</wsse:Password>
+j_username=admin&j_password=⟦{alnum12}⟧&submit=Log+in
+//reg.shop.net/:_password="⟦{b64_43}⟧="
+Environment="DB_PASSWORD=⟦{pw}⟧" ⟪LOG_LEVEL=info⟫
+env: [{name: DB_PASSWORD, value: ⟦{pw}⟧}]
+helm upgrade shop ⟪./chart⟫ --set db.password=⟦{pw}⟧ --wait
+terraform apply -var 'db_password=⟦{pw}⟧' ⟪-auto-approve⟫
+vault kv put ⟪secret/orders⟫ password=⟦{pw}⟧
+aws ssm put-parameter --name ⟪/prod/db/password⟫ --value ⟦{pw}⟧ --type SecureString
+aws secretsmanager put-secret-value --secret-id ⟪prod/db⟫ --secret-string '⟦{pw}⟧'
+az keyvault secret set --vault-name ⟪kv⟫ --name db-password --value ⟦{pw}⟧
+consul kv put ⟪prod/db/password⟫ ⟦{pw}⟧
+etcdctl put ⟪/prod/db/password⟫ ⟦{pw}⟧
+kubectl create secret docker-registry regcred --docker-username=ci --docker-password=⟦{pw}⟧
+heroku config:set STRIPE_KEY=⟦{alnum32}⟧ -a ⟪shop⟫
+gh secret set NPM_TOKEN --body ⟦{alnum36}⟧
+fly secrets set SESSION_KEY=⟦{alnum32}⟧
+gcloud sql users set-password app --instance=⟪db-1⟫ --password=⟦{pw}⟧
+aws rds modify-db-instance --db-instance-identifier ⟪db-1⟫ --master-user-password ⟦{pw}⟧
+snmpwalk -v2c -c ⟦{wordpw}⟧ ⟪10.0.0.1⟫
+snmp-server community ⟦{wordpw}⟧ RO
+wifi psk "⟦{pw}⟧"
+WPA2 key for ⟪office⟫: ⟦{pw}⟧
+ipsec secret: PSK "⟦{alnum24}⟧"
+enable secret 5 ⟦$1${alnum8}${alnum22}⟧
+neutron_password = ⟦{alnum20}⟧
+rabbit://openstack:⟦{alnum20}⟧@⟪ctl-1⟫:5672/
+amqp.password=⟦{alnum16}⟧
+"aws_secret_access_key": "⟦{b64_40}⟧"
+aws_secret = ⟦{b64_40}⟧
+SecretAccessKey=⟦{b64_40}⟧
+s3cmd --access_key=⟦AKIA{upper16}⟧ --secret_key=⟦{b64_40}⟧ ls ⟪s3://dumps⟫
+mc alias set ⟪minio https://minio:9000⟫ minioadmin ⟦{alnum20}⟧
+rclone obscure ⟦{pw}⟧
+restic password: ⟦{pw}⟧
+gpg --batch --passphrase ⟦{pw}⟧ -d ⟪dump.gpg⟫
+pgpass entry ⟪db-1:5432:*⟫:app:⟦{pw}⟧
+CREATE USER MAPPING FOR app SERVER ⟪s⟫ OPTIONS (user 'x', password '⟦{pw}⟧');
+COPY t FROM 's3://b/k' CREDENTIALS 'aws_access_key_id=⟦AKIA{upper16}⟧;aws_secret_access_key=⟦{b64_40}⟧'
+dblink_connect('host=⟪db-1⟫ user=x password=⟦{alnum12}⟧')
+Access key ⟦AKIA{upper16}⟧ with secret ⟦{b64_40}⟧
+my aws secret is ⟦{b64_40}⟧
+client id 4411 / client secret ⟦{alnum32}⟧
+Bot token: ⟦MT{alnum22}.G{alnum5}.{alnum38}⟧
+bearer ⟦{alnum40}⟧ expired at ⟪10:42⟫
+token was ⟦{hex40}⟧, revoked
+the api key we use is "⟦{alnum24}⟧"
+key for datadog = ⟦{hex32}⟧
+dd key ⟦{hex32}⟧ stopped working
+new relic license ⟦{hex32}NRAL⟧
+PagerDuty integration key ⟦{hex32}⟧ for ⟪sre-primary⟫
+integration_key=⟦{hex32}⟧
+grafana api key = ⟦eyJrIjoi{alnum40}{alnum12}⟧
+sentry dsn https://⟦{hex32}⟧@⟪sentry.shop.net⟫/4
+x-shopify-access-token: ⟦{alnum32}⟧
+X-Hub-Signature-256: sha256=⟦{hex64}⟧
+stripe-signature: t=1764499337,v1=⟦{hex64}⟧
+Proxy-Authorization: Bearer ⟦{alnum40}⟧
+Authorization: Digest username="app", realm="⟪shop⟫", nonce="{hex32}", response="⟦{hex32}⟧"
+Authorization: AWS4-HMAC-SHA256 Credential=⟦AKIA{upper16}⟧/20261130/eu-west-1/s3/aws4_request, Signature=⟦{hex64}⟧
+Authorization: HMAC ⟦{b64_43}⟧=
+curl -H "X-Api-Key:⟦{alnum32}⟧" ⟪https://api.shop.net/v1⟫
+curl ⟪https://api.shop.net/v1⟫ -d '{"apiKey":"⟦{alnum32}⟧"}'
+curl -d "grant_type=password&username=ops&password=⟦{alnum12}⟧" ⟪https://idp.shop.net/token⟫
+curl --oauth2-bearer ⟦{alnum40}⟧ ⟪https://api.shop.net⟫
+wget --header="Authorization: Bearer ⟦{alnum40}⟧" ⟪https://api.shop.net⟫
+ssh://ops:⟦{alnum12}⟧@⟪git.shop.net⟫/x.git
+git remote add o https://ci:⟦{alnum20}⟧@⟪git.shop.net/infra.git⟫
+pip install --index-url https://ci:⟦{alnum20}⟧@⟪pypi.shop.net/simple⟫ shop
+https://⟪api.telegram.org⟫/bot⟦{d10}:AA{alnum33}⟧/sendMessage
+https://⟪events.pagerduty.com⟫/integration/⟦{hex32}⟧/enqueue
+https://⟪api.opsgenie.com⟫/v2/alerts?apiKey=⟦{uuid}⟧
+https://⟪hooks.zapier.com/hooks/catch⟫/⟦{d8}/{alnum8}⟧
+https://⟪shop.okta.com⟫/login?token=⟦{alnum24}⟧
+https://⟪shop.net⟫/reset?token=⟦{alnum40}⟧
+magic link https://⟪shop.net⟫/login/⟦{alnum40}⟧
+SAMLResponse=⟦{b64_86}{b64_64}⟧
+"sessionToken": "⟦{alnum40}⟧"
+csrf_token=⟦{alnum40}⟧
+_csrf: ⟦{uuid}⟧
+XSRF-TOKEN=⟦{alnum32}⟧
+remember_token=⟦{d6}|{hex40}⟧
+laravel_session=⟦eyJpdiI6I{alnum40}{alnum40}⟧
+ASP.NET_SessionId=⟦{alnum24}⟧
+sid=⟦{alnum32}⟧; domain ⟪shop.net⟫
+device_code=⟦{alnum40}⟧
+PIN: ⟦{d4}⟧
+the alarm code is ⟦{d6}⟧
+your verification code is ⟦{d6}⟧
+Passcode ⟦{d6}⟧ for the bridge ⟪INC-4411⟫
+backup codes: ⟦{d8}⟧
+account admin has password ⟦{pw}⟧ on ⟪nas-1⟫
+admin:⟦{pw}⟧ works on ⟪grafana⟫
+logged in with admin/⟦{pw}⟧
+u: admin p: ⟦{pw}⟧
+user=admin pass=⟦{pw}⟧
+user admin, pw ⟦{pw}⟧
+usr/pwd: app/⟦{pw}⟧
+pwd is ⟦{wordpw}⟧
+Password changed from ⟦{pw}⟧ to something new
+it's ⟦{pw}⟧ (password for ⟪db-4⟫)
+pass: "⟦{wordpw}⟧"
+the vault unseal key 1 is ⟦{b64_43}⟧=
+Unseal Key 1: ⟦{b64_43}⟧=
+Initial Root Token: ⟦hvs.{alnum24}⟧
+encryption key ⟦{hex64}⟧ used by ⟪ledger⟫
+jwt signing key: ⟦{alnum40}⟧
+private key is ⟦{hex64}⟧
+secret=⟦{alnum24}⟧
+secret: ⟦{hex40}⟧
+SHARED_SECRET ⟦{alnum24}⟧
+tls-crypt key ⟦{hex64}⟧
+"password" : "⟦{pw}⟧" ,
+password:⟦{pw}⟧
+Password = "⟦{pw} {pw}⟧"
+PASSWORD	⟦{pw}⟧
+password -> ⟦{pw}⟧
+password is: ⟦{pw}⟧
+passwd=⟦{wordpw}⟧!
+db_pwd=⟦{alnum12}⟧,db_host=⟪db-1⟫
+--db-password "⟦{pw}⟧"
+-Password (ConvertTo-SecureString "⟦{pw}⟧" -AsPlainText -Force)
+$password = "⟦{pw}⟧"
+String pwd = "⟦{pw}⟧";
+password='⟦{alnum6}"{alnum6}⟧'
+password="⟦{alnum6}\"{alnum6}⟧"
+PASSWORD=⟦{alnum6}&{alnum6}⟧
+DB_PASSWORD=⟦{alnum6};{alnum6}⟧
+password=⟦{alnum6},{alnum6}⟧ user=⟪app⟫
 """
 
 PERSONAL = r"""
@@ -291,6 +442,22 @@ X-Real-IP: ⟦2a03:2880:f12f:83:face:b00c:0:25de⟧
 user logged in from ⟦151.101.1.69⟧ to ⟪vpn-1⟫
 customer_ip: "⟦212.58.244.20⟧"
 source ip ⟦104.16.132.229⟧ blocked by ⟪waf-1⟫
+dob=⟦1984-03-12⟧ rejected by ⟪kyc⟫
+date of birth: ⟦12/03/1984⟧
+sort code ⟦20-00-00⟧ account ⟦55779911⟧
+account number: ⟦12345678⟧ bank ⟪acme⟫
+routing number ⟦021000021⟧
+customer at ⟦203.0.113.99⟧ sees ⟪502⟫
+IP of the customer: ⟦85.214.132.117⟧
+blocked ip ⟦185.220.101.1⟧ for user 4411
+caller ⟦+49 1512 3456789⟧ hung up
+sms to ⟦+447700900123⟧ failed ⟪30003⟫
+email=⟦jane.roe@corp.co.uk⟧&x=1
+"from": "Jane Roe <⟦jane@roe.org⟧>"
+login ⟦bob@shop.example⟧ failed: ⟪invalid_grant⟫
+Driver license ⟦D1234567⟧
+card ending: full pan ⟦5555-5555-5555-4444⟧
+"pan":"⟦5555555555554444⟧"
 """
 
 HARMLESS = r"""
@@ -471,13 +638,17 @@ def values(seed: int) -> dict[str, str]:
         ("d", string.digits[1:]),
         ("upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
     ):
-        made |= {f"{name}{count}": pick(alphabet, count) for count in (6, 8, 10, 12, 16, 18, 27, 32, 40, 58, 64)}
+        made |= {f"{name}{count}": pick(alphabet, count) for count in (4, 6, 8, 10, 12, 16, 18, 27, 32, 40, 58, 64)}
     made |= {
         f"alnum{count}": mixed(count)
-        for count in (6, 12, 14, 16, 18, 20, 22, 24, 26, 28, 31, 32, 33, 34, 36, 40, 43, 46, 60, 64)
+        for count in (5, 6, 8, 12, 14, 16, 18, 20, 22, 24, 26, 28, 31, 32, 33, 34, 36, 38, 40, 43, 46, 60, 64)
     }
-    made |= {f"b64_{count}": mixed(4) + pick(LETTERS + "+/", count - 4) for count in (43, 52, 60, 64, 86)}
+    made |= {f"b64_{count}": mixed(4) + pick(LETTERS + "+/", count - 4) for count in (40, 43, 52, 60, 64, 86)}
     return made
+
+
+def _fill(known: dict[str, str], found: re.Match[str]) -> str:
+    return known.get(found[1], found[0])
 
 
 def rows(seed: int = 1) -> list[dict[str, Any]]:
@@ -490,7 +661,7 @@ def rows(seed: int = 1) -> list[dict[str, Any]]:
             if kind != "benign":
                 line = re.sub(
                     r"\{(\w+)\}",
-                    lambda found, known=values(seed * 1000 + number): known.get(found[1], found[0]),
+                    partial(_fill, values(seed * 1000 + number)),
                     template,
                 )
                 line = line.replace("@@", "").replace("\\n", "\n").replace("\\\n", "\\n").replace("\\x1b", "\x1b")

@@ -1,7 +1,7 @@
 """`python -m tests.bench.redaction`: how much is found, how much is touched wrongly, how long it takes.
 
-Measures on ../shared/redaction/dev.jsonl (where it is beside the checkout), on the project's own adversarial lines and on
-5,000 generated log lines. Options: `--misses` prints what went wrong.
+Measures on ../shared/redaction/dev.jsonl (where it is beside the checkout), on the project's own adversarial lines and
+on 5,000 generated log lines. Options: `--misses` prints what went wrong.
 """
 
 from __future__ import annotations
