@@ -28,7 +28,9 @@ def redact(
 ) -> None:
     """Mask secrets and personal data in what comes in on standard input.
 
-    It does what the bot does to every message before anything else sees it. Try: echo 'DB_PASSWORD=…' | runbook-bot redact --explain
+    It does what the bot does to every message before anything else sees it. Try it on a log file:
+
+    runbook-bot redact --explain < app.log
     """
     redactor = Redactor.from_settings(read_settings())
     source = sys.stdin.buffer.read().decode("utf-8", "replace") if not jsonl else None

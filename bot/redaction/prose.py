@@ -212,8 +212,8 @@ PROSE = Rule(
     find,
     (
         *words(
-            "pass pw kennwort contrase senha mdp wacht parola has senord пapoль 密 パス 비밀 login key token secret bearer cred user "
-            "auth account psk"
+            "pass pw kennwort contrase senha mdp wacht parola has senord пapoль 密 パス 비밀 login key token "
+            "secret bearer cred user auth account psk"
         ),
         "log in",
         "log-in",

@@ -75,8 +75,10 @@ def _folds() -> dict[int, str]:
 
 
 _FOLD = _folds()
-_HIDDEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
+_HIDDEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
     "\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\x00-\x08"
+)
 _EDIT = re.compile(
     rf"(?P<hidden>[{_HIDDEN}]+|\x1b\[[0-9;]{{0,20}}[A-Za-z])"
     r"|(?P<entity>&(?:amp;)?(?:amp|lt|gt|quot|apos|nbsp|#39|#x27|#34|#x22|#61|#x3[dD]|#58|#x3[aA]|#64|#x40);)"
