@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, RowMapping, select, update
+from sqlalchemy import Engine, RowMapping, select, update
 
 from bot.records.answers import Answers
 from bot.records.database import metadata, writing
@@ -70,21 +70,18 @@ class Questions:
         """A message is deleted: the words of the question that stood in it go from the records, too."""
         table = metadata.tables["answers"]
         kept = table.c
-        ts_of_origin = kept.origin["ts"].as_string()
-        command = kept.origin["text"].as_string().is_not(None) & (kept.thread == ts)
         with writing(self._engine) as connection:
 
-            def found(condition: ColumnElement[bool]) -> Sequence[Any]:
-                columns = select(kept.id, kept.message, kept.origin, kept.outcome)
-                return connection.execute(columns.where((kept.channel == channel) & condition)).all()
+            def asked_in(*messages: str) -> Sequence[Any]:
+                here = (kept.channel == channel) & kept.origin["ts"].as_string().in_(messages)
+                return connection.execute(select(kept.id, kept.message, kept.outcome).where(here)).all()
 
-            rows = found((ts_of_origin == ts) | command)
-            again = found(ts_of_origin.in_([row.message for row in rows if row.message]))  # asked by a card's button
+            rows = asked_in(ts)
+            again = asked_in(*(row.message for row in rows if row.message))  # by a button of its card
             for row in [*rows, *again]:
                 outcome = {**row.outcome, "asked": "", "query": "", "alert": ""}
                 outcome["incident"] = {**(row.outcome.get("incident") or {}), "summary": "", "evidence": []}
-                origin = {**row.origin, **({"text": ""} if "text" in row.origin else {})}
-                connection.execute(update(table).where(kept.id == row.id).values(outcome=outcome, origin=origin))
+                connection.execute(update(table).where(kept.id == row.id).values(outcome=outcome))
 
 
 def question_of(outcome: Mapping[str, Any]) -> str:

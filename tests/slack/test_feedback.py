@@ -292,6 +292,23 @@ async def test_a_second_search_in_the_same_thread_is_no_repeat(bot: Any, workspa
     assert len(workspace.thread("incidents", ts)) == 2 and "↻" not in said(workspace.thread("incidents", ts))
 
 
+async def test_the_words_of_a_deleted_message_are_forgotten(bot: Any, workspace: Any) -> None:
+    answered = workspace.post("ben", "incidents", "@runbook the postgres clients of mrs-marker")
+    in_vain = workspace.post("ben", "incidents", "@runbook the volcano of mrs-marker")
+    await bot.quiet()
+    [card] = workspace.thread("incidents", answered)
+    await workspace.click("ana", "incidents", card["ts"], "as_me")
+    await bot.quiet()
+    assert "mrs-marker" in await gaps_of(bot, workspace, "ben")
+    for ts in (answered, in_vain):
+        workspace.delete("incidents", ts)
+    await bot.quiet()
+    asked = bot.edge.questions.since(0)
+    records = [bot.edge.desk.answers.get(each.answer) for each in asked]
+    assert len(asked) == 3 and "mrs-marker" not in said([asked, records])
+    assert "Nothing was asked in vain" in await gaps_of(bot, workspace, "ben")
+
+
 # --- /runbook gaps ------------------------------------------------------------------------------------------
 
 
