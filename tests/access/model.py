@@ -70,6 +70,10 @@ class Plainly:
     def place_reads(self, channel: str) -> set[str]:
         return {path for path in self.pages if all(self._stands(channel, name) for name in self.needed(path))}
 
+    def labelled(self, channel: str, path: str) -> bool:
+        """Whether the policy alone lets a page stand in a place: what holds for the quotes of one that is gone."""
+        return self._stands(channel, self.policy.label(path))
+
     def needed(self, path: str) -> list[str]:
         own = self.pages[path]
         return [self.policy.label(path), *(["nobody"] if own == () else own or ())]
