@@ -164,6 +164,7 @@ function drawPlaces() {
       one.guests && !one.shared ? h("small", { title: "A guest is in it" }, "guest") : null,
       !one.bot ? h("small", { title: "The bot was not invited" }, "no bot") : null));
   $("channels").replaceChildren(...state.channels.filter((one) => one.kind !== "im").map(item));
+  $("direct").hidden = !state.channels.some((one) => one.kind === "im");
   $("apps").replaceChildren(...state.channels.filter((one) => one.kind === "im").map(item));
 }
 
