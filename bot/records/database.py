@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pg8000.dbapi  # type: ignore[import-untyped]
 from sqlalchemy import Connection, Engine, ExceptionContext, MetaData, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, IntegrityError, InterfaceError, OperationalError
 
 from bot.errors import ConfigurationError, RecordsUnavailable
 
@@ -39,6 +40,8 @@ def open_database(where: str | Path) -> Engine:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    else:
+        event.listen(engine, "checkout", _see_that_it_lives)
     create_tables(engine)
     return engine
 
@@ -92,7 +95,7 @@ def _of_url(where: str) -> tuple[URL, dict[str, Any]]:
         context.verify_mode = ssl.CERT_NONE if mode == "require" else ssl.CERT_REQUIRED
         arguments["ssl_context"] = context
     url = url.set(drivername="postgresql+pg8000").difference_update_query(["sslmode"])
-    return url, {"connect_args": arguments, "pool_pre_ping": True, "pool_recycle": 1800}
+    return url, {"connect_args": arguments, "pool_recycle": 1800}
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
@@ -108,11 +111,22 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
+def _see_that_it_lives(connection: Any, _record: object, _proxy: object) -> None:
+    """What `pool_pre_ping` does; but pg8000 may raise OSError for a lost connection, which that lets through."""
+    try:
+        cursor = connection.cursor()
+        cursor.execute("SELECT 1")
+        cursor.close()
+        connection.rollback()
+    except (OSError, pg8000.dbapi.Error) as error:
+        raise DisconnectionError("the database has closed this connection") from error
+
+
 def _name_failure(context: ExceptionContext) -> Exception | None:
     """Give the driver's failure our name. pg8000 has one class for all that the server says: the code tells."""
-    if context.is_pre_ping:
-        return None  # the pool handles these itself: it connects again
     original = context.original_exception
+    if isinstance(original, OSError):
+        context.is_disconnect = True
     said = original.args[0] if original.args else None
     code = str(said.get("C", "")) if isinstance(said, dict) else ""
     if code.startswith("23"):

@@ -143,3 +143,19 @@ def test_a_server_that_lost_our_connections_is_asked_again(postgres_url: str) ->
 def test_a_url_of_another_kind_says_what_is_understood(url: str) -> None:
     with pytest.raises(ConfigurationError, match="DATABASE_URL"):
         open_database(url)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_connection_that_breaks_in_use_is_records_unavailable_and_not_used_again(postgres_url: str) -> None:
+    engine, other = open_database(postgres_url), open_database(postgres_url)
+    with pytest.raises(RecordsUnavailable), engine.connect() as connection:
+        ours = connection.scalar(text("SELECT pg_backend_pid()"))
+        with other.connect() as killer:
+            killer.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": ours})
+        for _ in range(50):
+            connection.execute(text("SELECT 1"))
+    with engine.connect() as connection:
+        assert connection.scalar(text("SELECT 1")) == 1
+    engine.dispose()
+    other.dispose()
+    gc.collect()
