@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
@@ -44,12 +45,20 @@ UNPOSTABLE = frozenset(
 
 def slack_client(settings: Settings) -> AsyncWebClient:
     """The Web API client. Only rate limits are waited for: a post whose connection broke may have arrived already."""
-    return AsyncWebClient(
+    client = AsyncWebClient(
         token=settings.slack_bot_token.get_secret_value(),
         base_url=settings.slack_api_url,
         timeout=20,
         retry_handlers=[AsyncRateLimitErrorRetryHandler(max_retry_count=3)],
     )
+    if on_this_machine(settings.slack_api_url):
+        client.proxy = None
+    return client
+
+
+def on_this_machine(url: str) -> bool:
+    """Whether a URL is of loopback: no proxy leads there, though Slack's SDK would ask one and ignores NO_PROXY."""
+    return urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
 
 
 class Delivery:

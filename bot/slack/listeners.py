@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -29,7 +30,7 @@ from bot.settings import Settings
 from bot.slack import intake, render
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Kind, parse
-from bot.slack.delivery import slack_client
+from bot.slack.delivery import on_this_machine, slack_client
 from bot.slack.desk import Desk, Path
 from bot.slack.feedback import Sayings
 from bot.slack.intake import Pointer
@@ -59,6 +60,9 @@ class SlackEdge:
         """`sync` brings the index up to date (blocking) and gives what it did, as text. Raises RecordsUnavailable."""
         self.settings, self.membership = settings, membership
         self.client = slack_client(settings)
+        if on_this_machine(settings.slack_api_url):  # clients that the SDK makes later read these, too
+            for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"):
+                os.environ.pop(name, None)
         answers = Answers(engine)
         self.desk = Desk(
             settings=settings,

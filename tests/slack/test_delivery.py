@@ -107,3 +107,15 @@ async def test_a_card_that_slack_refuses_still_answers(bot: Any, workspace: Any)
     await bot.quiet()
     [reply] = workspace.thread("incidents", ts)
     assert "60 checks" in reply["text"] and "kubectl" in reply["text"]
+
+
+async def test_a_proxy_in_the_environment_does_not_come_between_the_bot_and_this_machine(
+    start: Any, workspace: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    bot = await start()
+    await workspace.slash("ben", "incidents", "me postgres has too many clients")
+    ts = workspace.post_alert(ALERT)
+    await bot.quiet()
+    assert "Connection pool" in json.dumps(workspace.ephemerals("ben")) and len(workspace.thread("incidents", ts)) == 1
