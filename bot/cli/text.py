@@ -10,7 +10,7 @@ import typer
 
 from bot.cli import app, console
 from bot.errors import ConfigurationError
-from bot.redaction import Numbering, Redactor
+from bot.redaction import KINDS, Redactor
 from bot.settings import read_settings
 
 
@@ -22,6 +22,9 @@ def redact(
             "--jsonl", help='Lines {"id", "text"} in, lines {"id", "redacted", "spans": [[start, end, kind]]} out.'
         ),
     ] = False,
+    kinds: Annotated[
+        bool, typer.Option("--kinds", help="List the kinds, for REDACT_OFF and REDACT_ON, and stop.")
+    ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say on standard error which rule found what, and where.")
     ] = False,
@@ -32,10 +35,14 @@ def redact(
 
     runbook-bot redact --explain < app.log
     """
+    if kinds:
+        for kind in KINDS.values():
+            sys.stdout.write(f"{kind.name:<14} {'on ' if kind.on else 'off'}  {kind.label}\n")
+        return
     redactor = Redactor.from_settings(read_settings())
     source = sys.stdin.buffer.read().decode("utf-8", "replace") if not jsonl else None
     if source is not None:
-        clean = redactor.redact(source, numbering=Numbering())
+        clean = redactor.redact(source)
         sys.stdout.write(clean.text)
         if explain:
             for span in clean.spans:

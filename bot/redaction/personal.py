@@ -178,7 +178,7 @@ def find_ibans(text: Text) -> Iterator[Hit]:
         number = "".join(str(int(c, 36)) for c in plain[4:] + plain[:4])
         before = source[max(0, found.start(1) - 40) : found.start(1)]
         if int(number) % 97 == 1 or re.search(r"(?i)iban|sepa|account|payout|transfer|konto|bank", before):
-            yield Hit(found.start(1), end, "iban")
+            yield Hit(found.start(1), end, "bank-account")
 
 
 _SSN = compile_(
@@ -297,7 +297,7 @@ def find_accounts(text: Text) -> Iterator[Hit]:
     for found in _ACCOUNT.finditer(text.text):
         for group in (1, 2):
             if found.start(group) >= 0:
-                yield hit_of(found, "iban", group)
+                yield hit_of(found, "bank-account", group)
 
 
 RULES: tuple[Rule, ...] = (
@@ -309,7 +309,7 @@ RULES: tuple[Rule, ...] = (
         ("dob", "birth", "born", "gebor", "d.o.b"),
     ),
     Rule(
-        "bank-account",
+        "account-number",
         "accounts before IBAN",
         "sort code 20-00-00 account 55779911",
         find_accounts,

@@ -15,7 +15,7 @@ def secret_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
 
 def receipt(kinds: Iterable[str]) -> str | None:
     """The text of the receipt for the kinds found in one message; None where no secret was in it."""
-    labels = [KINDS[kind].label if kind in KINDS else f"a {kind.replace('-', ' ')}" for kind in secret_kinds(kinds)]
+    labels = [KINDS[kind].label if kind in KINDS else f"a value of the kind {kind}" for kind in secret_kinds(kinds)]
     if not labels:
         return None
     listed = labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"

@@ -173,8 +173,9 @@ class Redactor:
 
     def _clean(self, text: str, numbering: Numbering, clock: _Clock, *, lines: bool) -> Clean:
         numbering.reserve(text)
-        found = _disjoint(self._find(text, clock))
-        found = _disjoint([*found, *self._again(text, found, numbering, clock)])
+        view = normalise(text)
+        found = _disjoint(self._find(view, clock))
+        found = _disjoint([*found, *self._again(text, view, found, numbering, clock)])
         pieces: list[str] = []
         spans: list[Span] = []
         position = 0
@@ -187,8 +188,7 @@ class Redactor:
             position = one.end
         return Clean("".join((*pieces, text[position:])), tuple(spans))
 
-    def _find(self, text: str, clock: _Clock) -> list[_Found]:
-        view = normalise(text)
+    def _find(self, view: View, clock: _Clock) -> list[_Found]:
         source = Text(view.text)
         placeholders = [found.span() for found in _PLACEHOLDER.finditer(view.text)]
         secrets: list[_Found] = []
@@ -245,24 +245,21 @@ class Redactor:
                     if not whole and format_.accepts(flattened.text[start:end]):
                         yield _Found(*raw, format_.kind, format_.name, flattened.text[start:end])
 
-    def _again(self, text: str, found: list[_Found], numbering: Numbering, clock: _Clock) -> Iterator[_Found]:
+    def _again(
+        self, text: str, view: View, found: list[_Found], numbering: Numbering, clock: _Clock
+    ) -> Iterator[_Found]:
         """The same secrets elsewhere: in the other half of a link, in a later text of the request, escaped."""
         for one in found:
             if _is_telling(one.value):
                 numbering.known.setdefault(one.value, one.kind)
         for value, kind in numbering.known.items():
             clock.check()
-            for form in dict.fromkeys(
-                (value, html.escape(value), html.escape(value, quote=False), quote(value, safe=""), quote(value))
-            ):
-                start = text.find(form)
-                while start >= 0:
-                    end = start + len(form)
-                    if not (_is_word(text[start - 1 : start]) and _is_word(form[0])) and not (
-                        _is_word(text[end : end + 1]) and _is_word(form[-1])
-                    ):
-                        yield _Found(start, end, kind, "known", value)
-                    start = text.find(form, end)
+            for start, end in _places(view.text, value):
+                yield _Found(*view.raw_span(start, end), kind, "known", value)
+            escaped = (html.escape(value), html.escape(value, quote=False), quote(value, safe=""), quote(value))
+            for form in dict.fromkeys((value, *escaped)):
+                for start, end in _places(text, form):
+                    yield _Found(start, end, kind, "known", value)
 
     def _is_allowed(self, value: str) -> bool:
         return any(
@@ -346,6 +343,19 @@ def _disjoint(found: Iterable[_Found]) -> list[_Found]:
 def _is_telling(value: str) -> bool:
     """Whether a value is so much its own that every other place it stands in is the secret too."""
     return len(value) >= 12 or (len(value) >= 6 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value))
+
+
+def _places(text: str, value: str) -> Iterator[tuple[int, int]]:
+    """Where a value stands in a text, not as a part of a longer word."""
+    start = text.find(value)
+    while start >= 0:
+        end = start + len(value)
+        inside = (_is_word(text[start - 1 : start]) and _is_word(value[0])) or (
+            _is_word(text[end : end + 1]) and _is_word(value[-1])
+        )
+        if not inside:
+            yield start, end
+        start = text.find(value, end)
 
 
 def _is_word(character: str) -> bool:

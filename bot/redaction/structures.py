@@ -358,7 +358,7 @@ def _is_conf_secret(value: str) -> bool:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        "private-key",
+        "pem",
         "keys are pasted whole, cut off, indented or with escaped line ends",
         "-----BEGIN " + "PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END " + "PRIVATE KEY-----",
         find_key_blocks,
@@ -458,7 +458,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "digest-response",
         "what answers a challenge can be replayed or broken",
-        'response="' + "0a" * 16 + '"',
+        'Digest response="' + "0a" * 16 + '"',
         matching(_DIGEST, "signature"),
         ("digest", "signature", "hmac"),
     ),
