@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -29,8 +30,9 @@ ASKED = "restore checkout-db from the pgbackrest backup"
 
 
 @pytest.fixture
-async def address(tmp_path: Path) -> AsyncIterator[str]:
+async def address(tmp_path: Path, sample_index: Path) -> AsyncIterator[str]:
     """The address that `runbook-bot try` prints, once the bot is in its workspace."""
+    await asyncio.to_thread(shutil.copytree, sample_index, tmp_path / "data")
     proxies = {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"}
     environment = {name: value for name, value in os.environ.items() if name not in proxies}
     command = [sys.executable, "-m", "bot", "try", "--port", "0", "--data", str(tmp_path / "data")]
