@@ -148,7 +148,7 @@ users = st.builds(
         ["full", "full", "full", "guest", "guest", "single", "deleted", "bot", "outsider", "quiet outsider"]
     ),
 )
-labels = st.sampled_from([*BUILT_IN, *NAMES])
+labels = st.sampled_from([*BUILT_IN, *NAMES, "members", "members", "workspace", "public"])
 policies = st.builds(
     lambda audiences, default, rules: Policy(
         audiences,
@@ -185,7 +185,9 @@ def random_world(draw: Any) -> World:
     people = {id: draw(users) for id in USERS}
     for id, user in people.items():
         user.id, user.name = id, id.lower()
-    members = st.sets(st.sampled_from([*USERS, BOT_USER, BOT_USER]))
+    members = st.sets(st.sampled_from(USERS)).flatmap(
+        lambda some: st.sampled_from([some, some | {BOT_USER}, some | {BOT_USER}])
+    )
     kinds = st.sampled_from(["channel", "group", "group", "mpim"])
     return World(
         [User(BOT_USER, "runbook", bot_id="B0RUNBOT"), *people.values()],
@@ -199,7 +201,8 @@ def random_world(draw: Any) -> World:
 
 def random_move(draw: Any, workspace: Workspace, plainly: Plainly, policy: Path) -> str:
     """Something happens to people, places, the policy or the pages; what."""
-    channel, user = draw(st.sampled_from(CHANNELS)), draw(st.sampled_from(USERS))
+    busy = [id for id in CHANNELS if plainly.world.channels[id].messages]
+    channel, user = draw(st.sampled_from(busy or CHANNELS)), draw(st.sampled_from(USERS))
     place = plainly.world.channels[channel]
     what = draw(st.sampled_from(["person", "bot", "share", "convert", "account", "group", "policy", "pages"]))
     note(f"{what}: {channel} {user}")
