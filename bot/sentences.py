@@ -216,7 +216,12 @@ def looks_for(words: str) -> str:
 def failed(error: Exception, reference: str) -> str:
     """A failure, with what to name when reporting it: a known one by its sentence, an unknown one without details."""
     known = NO_ANSWER.get(error.reason) if isinstance(error, RunbookBotError) else None  # type: ignore[call-overload]
-    return f"{known or NO_ANSWER['failed']} Reference: {reference}"
+    return f"{known or NO_ANSWER['failed']} {named(reference)}"
+
+
+def named(reference: str) -> str:
+    """What to name when reporting something."""
+    return f"Reference: {reference}"
 
 
 def more_pages(count: int) -> str:

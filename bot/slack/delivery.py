@@ -160,6 +160,9 @@ def _lines(block: Json) -> list[str]:
             return [escape(str(block["text"]["text"]))]
         case "context":
             return [str(element["text"]) for element in block["elements"] if "text" in element]
+        case "actions":  # no buttons, but what they would have carried: the record is found by it
+            ids = [str(element["value"]).partition(":")[0] for element in block["elements"] if "value" in element]
+            return [escape(sentences.named(ids[0]))] if ids else []
         case _:
             return []
 

@@ -261,13 +261,13 @@ class Desk:
         return True
 
     async def _stands_already(self, pointer: Pointer) -> bool:
-        """Whether an earlier attempt got as far as posting: its record says so, or the thread shows its button."""
+        """Whether an earlier attempt got as far as posting: its record says so, or the thread shows its id."""
         for kept in await asyncio.to_thread(self.answers.of_event, pointer.key):
             if kept.message:
                 return True
             if kept.thread:
                 for message in await self.history.later(kept.channel, kept.thread, kept.thread):
-                    if message.get("user") == self.me.user and f'"{kept.id}' in repr(message).replace("'", '"'):
+                    if self._mine(message) and kept.id in repr(message):
                         ts = str(message["ts"])
                         await asyncio.to_thread(self.answers.posted, kept.id, message=ts, thread=kept.thread)
                         return True

@@ -139,7 +139,8 @@ class World:
             assert len(kept) <= 1, "one trigger, one answer"
             assert excused or len(kept) == 1, "an alert that fires is answered"
             shown = {k.message for k in kept}
-            assert all(m["ts"] in shown or self._other(place, m) for m in self.workspace.thread(place, ts))
+            strays = [m for m in self.workspace.thread(place, ts) if m["ts"] not in shown and not self._other(place, m)]
+            assert strays == []
         for user, place, ts in self.asked:
             alone = self._alone(user, place)
             answered = [m for m in self.workspace.thread(place, ts) if m["user"] == "U0RUNBOT"] if ts else []
