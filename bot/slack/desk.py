@@ -92,7 +92,7 @@ class Identity:
 
 
 class Desk:
-    """Takes triggers and answers them. `start` before the first, `stop` at the end."""
+    """Takes triggers and answers them. `say_hello` and `start` before the first, `stop` at the end."""
 
     def __init__(
         self,
@@ -118,10 +118,13 @@ class Desk:
 
     # --- life -------------------------------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Learn who the bot is, take up what a crash left behind, and keep looking. Raises DeliveryError."""
+    async def say_hello(self) -> None:
+        """Learn who the bot is. Raises DeliveryError."""
         found = await named(self.client.auth_test())
         self.me = Identity(str(found["user_id"]), str(found.get("bot_id") or ""), str(found["team_id"]))
+
+    async def start(self) -> None:
+        """Take up what a crash left behind, and keep looking. Raises RecordsUnavailable."""
         await self._take_up(everything=self._alone)
         self.spawn(self._keep_looking())
 

@@ -91,12 +91,13 @@ class SlackEdge:
     async def start(self) -> None:
         """Say hello to Slack and take up what a crash left behind. Raises ConfigurationError, RecordsUnavailable."""
         try:
-            await self.desk.start()
+            await self.desk.say_hello()
         except DeliveryError as error:
             raise ConfigurationError(
                 f"Slack does not take the bot's token: {error.error}", where="SLACK_BOT_TOKEN", fix="see docs/slack.md"
             ) from error
         await self.membership.start()
+        await self.desk.start()
 
     async def connect(self) -> None:
         """Open the Socket Mode connection and return; events arrive from then on."""
