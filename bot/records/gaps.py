@@ -31,10 +31,9 @@ def gaps(asked: Iterable[Asked], owner: Callable[[str], str]) -> list[Gap]:
 
     A gap is closed once the same is answered. A second search that finds nothing more than the first is none.
     """
-    same: dict[tuple[str, str], list[Asked]] = {}
+    same: dict[str, list[Asked]] = {}
     for each in asked:
-        if each.key[0]:
-            same.setdefault(each.key, []).append(each)
+        same.setdefault(each.key, []).append(each)
     found = []
     for group in same.values():
         if in_vain := _in_vain(group):

@@ -7,14 +7,13 @@ page, more voices win, and a draw says nothing. Lines hold no person and no plac
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from bot.records.answers import Kept
-from bot.records.asked import normalised, question_of
+from bot.records.asked import key_of, question_of
 from bot.records.feedback import WHOLE, Mark
 
 TIER = "feedback"
@@ -40,14 +39,14 @@ def labelled(marks: Iterable[Mark], answer: Callable[[str], Kept | None], live: 
     of_answer: dict[str, dict[str, list[Mark]]] = defaultdict(lambda: defaultdict(list))
     for mark in marks:
         of_answer[mark.answer][mark.person].append(mark)
-    labels: dict[tuple[str, str], _Label] = {}
+    labels: dict[str, _Label] = {}
     for id, people in of_answer.items():
         kept = answer(id)
         if kept is None or not (query := question_of(kept.outcome)):
             continue
         service = (kept.outcome.get("incident") or {}).get("service")
         label = labels.setdefault(
-            (normalised(query), service or ""),
+            key_of(query, service or ""),
             _Label(query, service, str(kept.outcome.get("alert") or ""), kept.trigger),
         )
         cited = [check["citation"]["runbook"] for check in kept.outcome.get("checks", ())]
@@ -73,9 +72,8 @@ def _line(label: _Label, live: Container[str]) -> dict[str, Any] | None:
     wrong = sorted(page for page, voices in label.voices.items() if voices < 0 and page in live)
     if not expected and not wrong:
         return None
-    digest = hashlib.sha256(f"{label.service}\n{normalised(label.query)}".encode()).hexdigest()[:12]
     return {
-        "id": f"feedback-{digest}",
+        "id": f"feedback-{key_of(label.query, label.service or '')[:12]}",
         "tier": TIER if expected else WRONG,
         "query": label.query,
         "service": label.service,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from bot.records.answers import Answers
+from bot.records.answers import Answers, Kept
 from bot.records.asked import Questions
 from bot.records.feedback import WHOLE, Feedback
 
@@ -32,21 +32,25 @@ class Before:
 
 
 class Memory:
-    """Looks back. Blocking: call in a thread. Raises RecordsUnavailable."""
+    """Keeps and looks back. Blocking: call in a thread. Raises RecordsUnavailable."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
         self._questions, self._feedback, self._answers = Questions(engine), Feedback(engine), Answers(engine)
         self._clock = clock
 
-    def of(self, key: tuple[str, str], channel: str, thread: str) -> Before:
+    def keep(self, kept: Kept) -> None:
+        """Remember a reply on record."""
+        self._questions.keep(kept)
+
+    def of(self, key: str, channel: str, thread: str) -> Before:
         """What a channel remembers of the questions with this key (`bot.records.asked`), this thread left out."""
-        if not key[0]:
+        if not key:
             return Before(0)
         now = self._clock()
         same = [
             each
-            for each in self._questions.since(now - HELPED_DAYS * 86_400.0, channel=channel)
-            if each.key == key and not each.private_to and each.thread != thread
+            for each in self._questions.same(key, channel, now - HELPED_DAYS * 86_400.0)
+            if not each.private_to and each.thread != thread
         ]
         times = len({each.thread for each in same if each.at >= now - OFTEN_DAYS * 86_400.0})
         ticks: dict[str, set[int]] = {}

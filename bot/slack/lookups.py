@@ -103,7 +103,9 @@ class Lookups:
     async def _gaps(self, user: str) -> Card:
         """What found nothing, of the asker's own questions and those of the places that they are in now."""
         questions = await asyncio.to_thread(self._questions.since, time.time() - _GAP_DAYS * 86_400.0)
-        access, channels = self._desk.path.access, list({each.channel for each in questions if not each.private_to})
+        in_vain = {each.key for each in questions if each.reason}
+        channels = list({each.channel for each in questions if each.key in in_vain and not each.private_to})
+        access = self._desk.path.access
         here = await asyncio.gather(*(access.present(user, channel, fresh=False) for channel in channels))
         present = {channel for channel, yes in zip(channels, here, strict=True) if yes}
         catalogue = self._desk.path.live().catalogue

@@ -111,3 +111,4 @@ class Replies:
             outcome=outcome.model_dump(mode="json"),
         )
         await asyncio.to_thread(self._answers.keep, kept)
+        await asyncio.to_thread(self._memory.keep, kept)

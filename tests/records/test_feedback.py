@@ -72,7 +72,9 @@ def keep(
     }  # fmt: skip
     outcome = Answer(checks=tuple(map(check, pages)), **common) if pages else NoAnswer(reason=reason, **common)
     values: dict[str, Any] = {"trigger": "command", "channel": "C1", "thread": id, "message": id, "asker": "U1"}
-    Answers(engine).keep(Kept(id=id, outcome=outcome.model_dump(mode="json"), **{**values, **kept}))
+    record = Kept(id=id, outcome=outcome.model_dump(mode="json"), **{**values, **kept})
+    Answers(engine).keep(record)
+    Questions(engine).keep(record)
     return id
 
 
