@@ -34,7 +34,21 @@ TOPICS = {
 }
 MARKS = {path: f"MARK{number}X" for number, path in enumerate(TOPICS)}
 PATHS = {mark: path for path, mark in MARKS.items()}
-TRIGGERS = ("alert", "mention", "command", "me", "direct", "open", "list", "reaction", "as me", "button", "why")
+TRIGGERS = (
+    "alert",
+    "mention",
+    "command",
+    "me",
+    "direct",
+    "open",
+    "list",
+    "reaction",
+    "as me",
+    "button",
+    "why",
+    "mark",
+    "gaps",
+)
 
 
 def page_text(path: str, audience: tuple[str, ...] | None) -> str:
@@ -64,7 +78,7 @@ async def begin(bot: Whole, plainly: Plainly) -> None:
     bot.forget()
     await bot.edge.membership._listings.get("", fresh=True)
     with bot.parts.engine.begin() as connection:
-        for table in ("answers", "events"):
+        for table in ("answers", "events", "asked", "feedback"):
             connection.execute(text(f"DELETE FROM {table}"))
     await publish(bot, plainly)
 
@@ -180,6 +194,12 @@ class Scenario:
             case "button" if not who.bot_id and not who.deleted:
                 alone = [*workspace.ephemerals(user), *workspace.bot_messages(f"D0{user}")]
                 act = self.click(user, [*alone, *(workspace.bot_messages(channel) if present else [])], "open_0")
+            case "mark" if not who.bot_id and not who.deleted:
+                alone = [*workspace.ephemerals(user), *workspace.bot_messages(f"D0{user}")]
+                act = self.mark(user, [*alone, *(workspace.bot_messages(channel) if present else [])], theirs)
+            case "gaps" if present and home:
+                act = workspace.slash(user, channel, "gaps")
+                reached = lambda: self.known(user, self.new(user))  # noqa: E731
         if act is not None:
             await act
         if act is None and not done:
@@ -188,13 +208,48 @@ class Scenario:
         self.sound(channel, user, here, theirs, requests, lines)
         reached()
 
-    async def click(self, user: str, cards: list[dict[str, Any]], action: str) -> None:
-        """Press a button of one of these cards, however old, if there is one with it."""
+    async def click(self, user: str, cards: list[dict[str, Any]], action: str) -> dict[str, Any] | None:
+        """Press a button of one of these cards, however old, if there is one with it; which card that was."""
         found = [card for card in cards if f'"{action}"' in json.dumps(card)]
-        if found:
-            card = self.draw(st.sampled_from(found))
-            place = card.get("channel") or self.place_of(card["ts"])
-            await self.workspace.click(user, place, card["ts"], action)
+        if not found:
+            return None
+        card: dict[str, Any] = dict(self.draw(st.sampled_from(found)))
+        place = card.get("channel") or self.place_of(card["ts"])
+        await self.workspace.click(user, place, card["ts"], action)
+        return card
+
+    async def mark(self, user: str, cards: list[dict[str, Any]], theirs: set[str]) -> None:
+        """Say that an answer helped: taken of whoever is there and may read all that it quotes, and of nobody else."""
+        with self.bot.parts.engine.begin() as connection:
+            connection.execute(text("DELETE FROM feedback"))
+        card = await self.click(user, cards, "say_helpful")
+        if card is None:
+            return
+        await self.bot.quiet()
+        buttons = [element for block in card["blocks"] for element in block.get("elements", ())]
+        id = next(b["value"] for b in buttons if b.get("action_id") == "say_helpful").partition(":")[0]
+        kept = self.bot.edge.desk.answers.get(id)
+        assert kept is not None
+        members = self.workspace.world.channels[kept.channel].members
+        there = kept.private_to == user if kept.private_to else {user, BOT_USER} <= members
+        quoted = {check["citation"]["runbook"] for check in kept.outcome["checks"]}
+        with self.bot.parts.engine.connect() as connection:
+            said = connection.execute(text("SELECT answer, person FROM feedback")).all()
+        expected = [(id, user)] if there and quoted <= theirs else []
+        assert [tuple(row) for row in said] == expected, (user, kept.channel, kept.private_to, quoted)
+
+    def known(self, user: str, shown: str) -> None:
+        """Gaps hold questions that the asker put or that stand where they are now, and of none of them an answer."""
+        may: set[str] = set()
+        with self.bot.parts.engine.connect() as connection:
+            rows = connection.execute(text("SELECT channel, private_to, asker, outcome FROM answers")).all()
+        for channel, private_to, asker, outcome in rows:
+            members = self.workspace.world.channels[channel].members
+            there = {user, BOT_USER} <= members or asker == user
+            if private_to == user or (not private_to and there):
+                may |= {topic for topic in TOPICS.values() if topic in outcome}
+        assert {topic for topic in TOPICS.values() if topic in shown} <= may, shown
+        assert not marks_in(shown), shown
 
     def place_of(self, ts: str) -> str:
         return next(id for id, channel in self.workspace.world.channels.items() if ts in channel.messages)
