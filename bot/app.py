@@ -39,6 +39,9 @@ from bot.slack.membership import SlackMembership
 
 log = logging.getLogger(__name__)
 
+_TALKATIVE = ("slack_bolt", "slack_sdk", "openai", "httpx", "httpcore", "aiohttp", "chromadb", "markdown_it")
+"""Libraries that write whole requests and messages down when they may: held at warnings, whatever LOG_LEVEL says."""
+
 
 @dataclass(frozen=True)
 class App:
@@ -78,6 +81,8 @@ def assemble(settings: Settings, membership: Membership, *, policy_required: boo
     """
     redactor = Redactor.from_settings(settings)
     logs.install(redactor, settings.secrets)
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
     policy = policy_of(settings, required=policy_required)
     access = Access(policy, membership)
     embedder = make_embedder(settings)

@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from bot.workspace import Workspace
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
+
+# a busy machine is no fault of the code: timings are benchmarks, never assertions
+hypothesis_settings.register_profile("default", deadline=None)
+hypothesis_settings.load_profile("default")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"

@@ -71,9 +71,16 @@ class Step:
     """(column, cell) of a table row."""
 
 
+_DEEP = re.compile(r"\n*( {4,})(?:\d+[.)]|[-*+]|```|~~~)")
+
+
 def parse(text: str) -> list[Token]:
-    """The Markdown tokens of a text; every block token's `map` holds its lines."""
-    return _MARKDOWN.parse(text)
+    """The Markdown tokens of a text; every block token's `map` holds its lines.
+
+    A piece of a deep list is read where it stands: by itself its indentation would make code of it.
+    """
+    deep = _DEEP.match(text)
+    return _MARKDOWN.parse(re.sub(rf"(?m)^ {{1,{len(deep[1])}}}", "", text) if deep else text)
 
 
 def code_of(tokens: Sequence[Token]) -> list[str]:
@@ -96,7 +103,7 @@ def steps_of(passage: Passage) -> list[Step]:
         elif kind == "list":
             found.extend(_list_steps(run, heading))
         elif kind == "lead":
-            found.append(_step(run, "step" if any(_is_code(t) for t in run) else "prose", heading))
+            found.append(_step(run, "step" if any(_is_command(t) for t in run) else "prose", heading))
         elif kind == "table":
             found.extend(_rows(run))
     placed = (replace(step, first=step.first - shift, last=step.last - shift) for step in found)
@@ -105,6 +112,12 @@ def steps_of(passage: Passage) -> list[Step]:
 
 def _is_code(token: Token) -> bool:
     return token.type in ("fence", "code_block")
+
+
+def _is_command(token: Token) -> bool:
+    """Code to run; what a command prints is code, too, and says so or looks like it."""
+    language = token.info.split()[0].casefold() if token.info.split() else ""
+    return _is_code(token) and language not in ("text", "txt", "output", "log", "logs", "plaintext", "none")
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[str, list[Token]]]:
@@ -152,7 +165,7 @@ def _step(run: Sequence[Token], kind: str, heading: str) -> Step:
     for token in run:
         if token.type == "inline" and not words and command is None:
             words = " ".join(token.content.split())
-        elif _is_code(token) and command is None:
+        elif _is_command(token) and command is None:
             command = token.content.rstrip("\n")
         elif token.type == "inline" and command is None and _CODE_ONLY.fullmatch(token.content.strip()):
             command = token.content.strip().strip("`")

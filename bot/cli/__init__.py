@@ -48,8 +48,6 @@ def settings_of(runbooks: Path | None, access: Path | None, data: Path | None, *
         level=settings.log_level.upper() or level,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
-    for chatty in ("slack_bolt", "slack_sdk", "httpx", "chromadb", "aiohttp"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
     return settings
 
 

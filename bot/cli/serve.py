@@ -129,6 +129,8 @@ async def _try(settings: Settings, port: int) -> None:
                 "slack_bot_token": SecretStr(workspace.bot_token),
                 "slack_app_token": SecretStr(workspace.app_token),
                 "slack_api_url": workspace.api_url,
+                # the channel begins empty at every start: what was answered before it is no re-fire
+                "refire_minutes": 0,
                 "admins": settings.admins or ("U0BEN",),
             }
         )

@@ -82,6 +82,7 @@ class SlackEdge:
             signing_secret=settings.slack_signing_secret.get_secret_value(),
             process_before_response=True,
             name="runbook-bot",
+            logger=_quiet(),
         )
         self._socket: AsyncSocketModeHandler | None = None
         self._register()
@@ -210,6 +211,13 @@ class SlackEdge:
             self.desk.spawn(self.clicks.guarded(work, body))
 
         return listener
+
+
+def _quiet() -> logging.Logger:
+    """Bolt copies this logger's level: below a warning it writes whole messages down."""
+    logger = logging.getLogger("slack_bolt")
+    logger.setLevel(logging.WARNING)
+    return logger
 
 
 async def _nothing() -> None:

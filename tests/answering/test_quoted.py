@@ -35,6 +35,19 @@ def test_a_look_that_follows_a_change_stays_behind_it(hit_of: Callable[..., Hit]
     assert [check.text.split()[0] for check in checks] == ["Stop", "Then"]
 
 
+def test_a_piece_of_a_deep_list_is_read_as_one() -> None:
+    text = "      - Look at the pods of it:\n\n        ```sh\n        kubectl get pods\n        ```\n"
+    [check] = quoted_checks([make_hit(text)], "pods")
+    assert (check.text, check.command) == ("Look at the pods of it:", "kubectl get pods")
+
+
+def test_what_a_command_prints_is_no_command(hit_of: Callable[..., Hit]) -> None:
+    printed = "   ```text\n   FATAL: too many clients\n   ```\n"
+    text = f"{printed}\n1. Look at the states.\n\n{printed}"
+    [check] = quoted_checks([hit_of(text)], "too many clients")
+    assert (check.text, check.command) == ("Look at the states.", None)
+
+
 def test_prose_is_quoted_where_there_is_little_else(hit_of: Callable[..., Hit]) -> None:
     [check] = quoted_checks([hit_of("# T\n\nThis alert means that the disk of the host is full.\n")], "disk")
     assert check.text == "This alert means that the disk of the host is full."
