@@ -65,7 +65,8 @@ def _key(text: str, start: int, end: int) -> _Key:
 
 _SEPARATOR = re.compile(
     r"(?P<close>(?:\\{0,3}[\"'`]|%22|[\])}*_~]){0,5})(?:"
-    r"[ \t]*(?P<sign>=>|:=|->|→|[?+]=|={1,3}|:{1,2}|%3[AaDd]|\|(?!\|))[ \t]*(?:[*_~`]{1,3}[ \t]+)?"
+    r"[ \t]*(?P<sign>=>|:=|->|→|[?+]=|={1,3}|:{1,2}|%3[AaDd]|\|(?!\|)|\((?=[^()\s]{6,60}\)))"
+    r"[ \t]*(?:[*_~`]{1,3}[ \t]+)?"
     r"(?P<newline>\r?\n[ \t]*(?:```[ \t]*\r?\n?)?)?"
     # the value stands in a field of its own: {"name": "DB_PASSWORD", "value": "…"}
     r"|[ \t]{0,4}(?P<pair>[,;]?\s{0,40}-?[ \t]{0,4}\\?[\"']?(?i:value|val|secret_value|content)\\?[\"']?[ "
@@ -284,7 +285,9 @@ def _beside(text: str, key: _Key) -> Hit | None:
         return None
     if separator["newline"] and not _is_alone(text, tier, value):
         return None
-    if tier is None:
+    if separator["sign"] == "(":  # as a call looks
+        secret = tier == "password" and values.is_password_like(value.text)
+    elif tier is None:
         secret = values.is_striking(value.text)
     elif key.name.lower() == "key" and not key.in_query and values.is_hex(value.text):
         secret = False  # a fingerprint
@@ -330,8 +333,8 @@ ASSIGNMENTS = Rule(
     example='DB_PASSWORD=Correct-Horse-9 and {"clientSecret": "Battery-Staple-77"}',
     find=find,
     words=words(
-        "pass pwd pw psw kennwort contras senha mdp wacht parola has senord пapoль 密 パス 비밀 secret token key cred "
-        "auth sess "
-        "sid cookie sig jwt bearer psk hmac mnemonic master pat salt pepper assertion conn csrf xsrf saml code"
+        "pass paas pasw pssw pwd pw psw kennwort contras senha mdp wacht parola has senord пapoль 密 パス 비밀 secret "
+        "token key cred auth sess sid cookie sig jwt bearer psk hmac mnemonic master pat salt pepper assertion csrf "
+        "xsrf saml code"
     ),
 )

@@ -19,7 +19,8 @@ secret): no plain name; `token`: made up by a machine, eight characters; `random
 """
 
 CORE = (
-    "passwords?|passwort|passphrases?|passcode|passwd|passw|passwrd|pass|pwd|pswd|psw|pw|kennwort|contrase(?:ñ"
+    "passwords?|paasword|pasword|passowrd|passwrod|passord|pssword|passwort|"
+    "passphrases?|passcode|passwd|passw|passwrd|pass|pwd|pswd|psw|pw|kennwort|contrase(?:ñ"
     "|n)a|senha|mdp|motdepasse|"
     "mot de passe|wachtwoord|parola|has(?:ł|l)o|l(?:ö|o)senord|пapoль|密码|密碼|パスワード|비밀번호"
     "|secrets?|tokens?|keys?"
@@ -32,7 +33,8 @@ CORE = (
 
 _PASSWORD = words(
     """
-    password passwort passphrase passcode passwd passw passwrd pwd pswd psw kennwort contraseña contrasena senha
+    password paasword pasword passowrd passwrod passord pssword passwort
+    passphrase passcode passwd passw passwrd pwd pswd psw kennwort contraseña contrasena senha
     mdp motdepasse wachtwoord parola haslo hasło lösenord losenord пapoль 密码 密碼 パスワード 비밀번호
     requirepass masterauth
     userpass userpassword dbpass dbpassword storepass keypass smtppass mypass sshpass rootpw bindpw rootpass

@@ -64,7 +64,7 @@ def find(text: Text) -> Iterator[Hit]:
             continue  # a part of a longer word or of an address
         if _LONGER.match(source, noun.end()) or source[noun.end() : noun.end() + 1] == "=":
             continue
-        kind = noun.lastgroup or "token"
+        kind = next(name for name, group in _GROUPS if noun.start(group) >= 0)
         stop = min(len(source), noun.end() + 120)
         end = _SENTENCE_END.search(source, noun.end(), stop)
         stop = end.start() + 1 if end else stop
@@ -82,6 +82,7 @@ def find(text: Text) -> Iterator[Hit]:
 
 _LONGER = re.compile(r"[-_./@][A-Za-z0-9]")
 _GLUE = ("-", "_", ".", "/", "$", "@", "&", "?")
+_GROUPS = (("password", 1), ("token", 2), ("key", 3), ("creds", 4))
 _KIND = {"password": "password", "token": "token", "key": "key", "creds": "password"}
 
 
@@ -254,11 +255,62 @@ PAIR_OF_FIELDS = Rule(
     matching(_PAIR_OF_FIELDS, "password", accept=lambda v: accepts("password", v, quoted=False, loose=True)),
     ("p:", "p=", "w:", "w=", "d:", "d=", "s:", "s="),
 )
+_LABELLED = compile_(
+    r"(?i)(?:^|[^a-z])[a-z]{0,12}(?:id|user(?:name)?|login|account|usr|benutzer|[\p{Hangul}]{2,3})"
+    r"\)?[ ]?(?:[/,&|+:(]|and)?[ ]?"
+    r"(?:pw|pwd|p/w|pass(?:word|wd)?|passwd|kennwort|passwort)\)?(?:/port)?[ ]?(?:for [\w.\-]{1,40}[ ]?)?"
+    r"(?:[:=(\-]|->|=>|is|are|[ ]){1,3}[ ]?\(?(?:[\w.\-]{1,40}:)?[ ]?[\w.@+\-]{2,60}"
+    r"(?:[ ]?/{1,2}[ ]?|[ ]?[:,(|][ ]?|[ ])([^\s,()/]{4,60})"
+)
+_AT_HOST = compile_(
+    r"(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[\w.\-]+@[\w.\-]+)(?: [\w:\-]{1,20})?[ ]?(?:\(|-{1,2}>[ ]?|[ ]\(?)"
+    r"[a-z][\w.\-]{1,30}/{1,2}([^\s/(),]{8,40})(?:[\s),]|$)"
+)
+_NO_ALPHABET = compile_(
+    r"(?i)(?:(?:비밀번호|비번|암호|패스워드|密码|密碼|口令|パスワード|暗証番号|пapoль|пapoля|\bp/w)[^\x00-\x7f]{0,6}"
+    r"|\b(?:pw|password)[^\x00-\x7f]{1,6})[ ]?[:=(\-]{0,2}[ ]?[\"'`]?([!-~]{4,60})"
+)
+
+
+def _is_disorderly(value: str) -> bool:
+    mixed = value != value.lower() and value != value.upper() and any(c.isdigit() for c in value)
+    return mixed and values.is_random(value, 8) and not values.is_place(value)
+
+
+def _is_pairs_secret(value: str) -> bool:
+    return values.is_password_like(value.rstrip(".;:")) or _is_disorderly(value)
+
+
+LABELLED = Rule(
+    "labelled-pair",
+    "`id/pw: user/secret`, as people write it in chats",
+    "ID/PW: app/Correct9Horse",
+    matching(_LABELLED, "password", accept=_is_pairs_secret),
+    ("pw", "pass", "p/w", "kennwort"),
+)
+AT_HOST = Rule(
+    "host-pair",
+    "an address, and in brackets the account with its password",
+    "10.0.0.7 (root/Correct9Horse)",
+    matching(_AT_HOST, "password", accept=_is_disorderly),
+    ("/",),
+)
+NO_ALPHABET = Rule(
+    "password-word",
+    "words for a password that other words lean on without a space",
+    "비밀번호는 Correct9Horse",
+    matching(_NO_ALPHABET, "password", accept=_is_pairs_secret),
+    ("비", "암호", "패스", "密", "口令", "パス", "暗証", "пapoл", "p/w", "pw는", "pw은", "password은", "password는"),
+)
 ACCOUNT = Rule(
     "account",
     "an account's name and its password in one word",
     "admin:Correct9Horse77",
     matching(_ACCOUNT, "password", accept=_is_account_password),
+    words(
+        "admin root user ops deploy sa svc ci guest backup postgres app test service jenkins grafana elastic "
+        "oracle ubuntu"
+    ),
 )
 CODES = Rule(
     "one-time-code",
@@ -282,4 +334,4 @@ MNEMONICS = Rule(
     _mnemonics,
     ("phrase", "seed", "mnemonic"),
 )
-RULES: tuple[Rule, ...] = (PROSE, PAIR_OF_FIELDS, ACCOUNT, CODES, MNEMONICS)
+RULES: tuple[Rule, ...] = (PROSE, PAIR_OF_FIELDS, LABELLED, AT_HOST, NO_ALPHABET, ACCOUNT, CODES, MNEMONICS)

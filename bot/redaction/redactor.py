@@ -254,10 +254,10 @@ class Redactor:
                 numbering.known.setdefault(one.value, one.kind)
         for value, kind in numbering.known.items():
             clock.check()
-            for start, end in _places(view.text, value):
-                yield _Found(*view.raw_span(start, end), kind, "known", value)
-            escaped = (html.escape(value), html.escape(value, quote=False), quote(value, safe=""), quote(value))
-            for form in dict.fromkeys((value, *escaped)):
+            if view.edits:
+                for start, end in _places(view.text, value):
+                    yield _Found(*view.raw_span(start, end), kind, "known", value)
+            for form in _forms(value):
                 for start, end in _places(text, form):
                     yield _Found(start, end, kind, "known", value)
 
@@ -343,6 +343,14 @@ def _disjoint(found: Iterable[_Found]) -> list[_Found]:
 def _is_telling(value: str) -> bool:
     """Whether a value is so much its own that every other place it stands in is the secret too."""
     return len(value) >= 12 or (len(value) >= 6 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value))
+
+
+def _forms(value: str) -> tuple[str, ...]:
+    """A value as it stands in text: as it is, escaped for HTML, escaped for addresses."""
+    if value.isalnum() and value.isascii():
+        return (value,)
+    escaped = (html.escape(value), html.escape(value, quote=False), quote(value, safe=""), quote(value))
+    return tuple(dict.fromkeys((value, *escaped)))
 
 
 def _places(text: str, value: str) -> Iterator[tuple[int, int]]:

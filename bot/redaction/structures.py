@@ -309,14 +309,14 @@ _TOTP = compile_(
     r"|=)[^\nA-Z2-7]{0,12}([A-Z2-7]{16,64})\b"
 )
 _STRIKING_WORD = compile_(r"(?:^|[\s=:,;\"'`(\[{>|])([A-Za-z0-9_+/\-]{20,200}={0,2})(?:[\s,;\"'`)\]}<|.]|$)")
-_HINT = re.compile(
+_HINT = compile_(
     r"(?i)secret|token|api[_ -]?key|\bkeys?\b|passw|\bauth\b|credential|\bcreds?\b|\bpsk\b|unseal|bearer"
     r"|licen[cs]e|\bpat\b|sign(?:ing|ature)|otp|login|\bpass\b|\bpw\b|access"
 )
-_HARMLESS_BEFORE = re.compile(
+_HARMLESS_BEFORE = compile_(
     r"(?i)(?:sha-?\d{1,3}[:\-=]?|md5[:=]?|fingerprint:?|integrity|etag|digest|checksum|revision|commit|version"
     r"|(?:request|trace|span|cluster|amz|node|session|client|group|member|correlation)[_-]?id(?:-2)?|cursor|next"
-    r"|page|rsa|ed25519|nistp\d+|hash|content-md5)[\"' :=]*\Z"
+    r"|page|rsa|ed25519|nistp\d+|hash|content-md5)[\"' :=]*\z"
 )
 
 
@@ -447,6 +447,7 @@ RULES: tuple[Rule, ...] = (
             "password",
             accept=lambda v: values.is_password_like(v) or (values.is_random(v, 8) and not values.is_name(v)),
         ),
+        words("auth login log_in signin connect credential user"),
     ),
     Rule(
         "protocol",
@@ -467,6 +468,10 @@ RULES: tuple[Rule, ...] = (
         "links that log in carry the token in the path",
         "https://shop.example/reset/4f9aB8c7D6e5F4a3B2c1",
         matching(_PATH_TOKEN, "token", accept=lambda v: values.is_striking(v) or values.is_hex(v)),
+        words(
+            "/hook /webhook /integration /token /login /reset /invit /magic /verify /confirm /unsubscribe /activate "
+            "/password /share"
+        ),
     ),
     Rule(
         "unseal-key",
@@ -487,6 +492,7 @@ RULES: tuple[Rule, ...] = (
         "what is left when no syntax is known",
         "the secret of that app: here it comes 4f9aB8c7D6e5F4a3B2c1Z",
         find_striking,
+        words("secret token key passw auth cred psk unseal bearer licen pat sign otp login pass pw access"),
     ),
     Rule(
         "set",

@@ -6,7 +6,6 @@ Everything here looks at one short value; the patterns are anchored and bounded 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from bot.redaction.rules import words
 
@@ -51,7 +50,7 @@ _REFERENCE_PREFIXES = tuple(
         """
         vault: op:// ssm: ssm:// arn: env: file: file:// secretref: secretsmanager: awskms: gcpkms: sops: ENC[
         ENC( AQICAHENC !vault !secret !Ref !GetAtt !Sub @Microsoft.KeyVault keyvault: kms: doppler: bitwarden:
-        keychain: projects/ configmap: ref+ {{ {% <% ${ $( %( #{ @{ ‹ https:// http:// s3:// gs:// self. this.
+        keychain: projects/ configmap: ref+ {% <% ${ $( %( #{ @{ ‹ https:// http:// s3:// gs:// self. this.
         process.env os.environ spec. data. var. local. module. secrets. env. inputs. steps. vars. github. .Values
         """
     )
@@ -61,6 +60,7 @@ _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*?])(?::?-[^}]*)?|\$\{.*|%[A-Z_]
 _FORMAT = re.compile(r"%[-+0-9.]*[a-zA-Z]|%\(\w+\)s|\{\w*(?:[:!.]\w*)*\}|:[a-z_]\w*|@[a-zA-Z_]\w*|\?+|\\[a-z]")
 _BRACKETED = re.compile(r"[\[(<{]+[ ]?[A-Za-z_*.\-][\w .\-:/|,'\"*@]*[\])>}]*")
 _MASKED_PART = re.compile(r"[*•●█]{3,}|…|\.{3,}|(?i:x{5,})")
+_MUSTACHE = re.compile(r"\{\{-?[\s\w.$|\"'()\-]*\}{0,2}")
 _NOT_WORDS = re.compile(r"\d{2}|[!@#$%^&+=]")
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+\-]+[/\\]*)+|(?:[\w.\-]+/){2,}[\w.\-]*")
@@ -100,6 +100,8 @@ def is_placeholder(value: str) -> bool:
     if not text or len(text) > MAX_VALUE:
         return not text
     if text.startswith(_REFERENCE_PREFIXES) or _MASK.fullmatch(text) or _MASKED_PART.search(text[:200]):
+        return True
+    if _MUSTACHE.fullmatch(text):
         return True
     if "{" in text and len(_TEMPLATE.sub("", text)) < min(6, len(text)):
         return True
@@ -194,49 +196,46 @@ def _looks_made_up(value: str) -> bool:
     return any(is_random(part, 16) for part in value.split("."))
 
 
+_CHANGE = re.compile(r"[a-z](?![a-z])|[A-Z](?![A-Z])|[0-9](?![0-9])|[^A-Za-z0-9](?=[A-Za-z0-9])")
+_SYMBOL = re.compile(r"[!@#$%^&*+=?~|]")
+_OTHER = re.compile(r"[^\w\-./: ]")
+_PARTS = re.compile(r"[-_./: ]")
+
+
 def is_random(value: str, length: int = 8) -> bool:
     """True for what a machine made up: at least `length` characters with letters and digits mixed."""
     if len(value) < length:
         return False
     value = value[:256]
     upper, lower, digit = value != value.lower(), value != value.upper(), _DIGIT.search(value) is not None
-    if not digit or not (upper or lower):
-        # letters alone: only long ones of both cases that are no CamelCase
-        return (
-            len(value) >= max(length, 20)
-            and upper
-            and lower
-            and value.isalnum()
-            and not _CAMEL.fullmatch(value)
-            and _changes(value) > len(value) / 4
-        )
+    if not (upper or lower):
+        return False
+    if not digit:  # letters alone: only long ones of both cases that are no CamelCase
+        if not (upper and lower and len(value) >= max(length, 20) and value.isalnum()):
+            return False
+        return not _CAMEL.fullmatch(value) and _changes(value) > len(value) / 4
     if upper and lower:
         return not (_CAMEL.fullmatch(value) or is_moment(value))
     if is_hex(value):
         return len(value) >= max(length, 12)
-    joints = sum(c in "-_./: " for c in value)
-    symbols = sum(not c.isalnum() and c not in "-_./: " for c in value)
-    if symbols and len(value) >= 6:
+    if len(value) >= 6 and _OTHER.search(value):
         return True
-    if joints:
-        longest = max(re.split(r"[-_./: ]", value), key=len)
+    parts = _PARTS.split(value)
+    if len(parts) > 1:
+        longest = max(parts, key=len)
         return len(longest) >= 16 and is_random(longest, 16)
-    digits = sum(c.isdigit() for c in value)
-    return digits >= 2 and (len(value) >= 12 or _changes(value) >= 3)
+    return len(_DIGIT.findall(value)) >= 2 and (len(value) >= 12 or _changes(value) >= 3)
 
 
 def is_striking(value: str) -> bool:
     """True for what would look like a secret anywhere: both cases and digits in disorder, twenty or more."""
-    return (
-        len(value) >= 20
-        and _DIGIT.search(value) is not None
-        and value != value.lower()
-        and value != value.upper()
-        and not (is_uuid(value) or is_hex(value) or is_placeholder(value) or is_reference(value) or is_place(value))
-        and not _WORDS_IN_ONE.search(value)
-        and not any(len(part) >= 4 and part.isalpha() and part[1:].islower() for part in _JOINTS.split(value))
-        and _changes(value[:256]) >= min(len(value), 256) / 3
-    )
+    if len(value) < 20 or not _DIGIT.search(value) or value == value.lower() or value == value.upper():
+        return False
+    if _changes(value[:256]) < min(len(value), 256) / 3 or _WORDS_IN_ONE.search(value):
+        return False
+    if any(len(part) >= 4 and part.isalpha() and part[1:].islower() for part in _JOINTS.split(value)):
+        return False
+    return not (is_uuid(value) or is_hex(value) or is_placeholder(value) or is_reference(value) or is_place(value))
 
 
 def is_moment(value: str) -> bool:
@@ -246,33 +245,19 @@ def is_moment(value: str) -> bool:
 
 def _changes(value: str) -> int:
     """How often the class of character changes."""
-    kinds = [0 if c.isdigit() else 1 if c.islower() else 2 if c.isupper() else 3 for c in value]
-    return sum(a != b for a, b in pairwise(kinds))
+    return len(_CHANGE.findall(value))
 
 
 def is_password_like(value: str) -> bool:
     """True for what can only be a password where one is spoken of: letters with digits or symbols, no name."""
-    if (
-        not 5 <= len(value) <= 200
-        or is_place(value)
-        or is_uuid(value)
-        or is_status(value)
-        or is_reference(value)
-        or is_moment(value)
-    ):
+    if not 5 <= len(value) <= 200 or value.isalpha() or is_status(value):
         return False
     if is_word_with_digits(value):
         return True
-    letters, digits = any(c.isalpha() for c in value), sum(c.isdigit() for c in value)
-    symbols = any(c in "!@#$%^&*+=?~|" for c in value)
-    if not letters or is_name(value):
+    upper, lower = value != value.lower(), value != value.upper()
+    if not (upper or lower) or is_name(value) or is_place(value) or is_uuid(value) or is_reference(value):
         return False
-    if not digits:
-        inner = value.rstrip("!?.,:;)")
-        return (
-            symbols and len(inner) >= 6 and any(c in "!@#$%^*+=?~" for c in inner) and any(c.isupper() for c in inner)
-        )
-    if symbols:
-        return True
-    mixed = any(c.isupper() for c in value) and any(c.islower() for c in value)
-    return mixed or (len(value) >= 6 and value.isalnum())
+    symbol = _SYMBOL.search(value)
+    if not _DIGIT.search(value):
+        return symbol is not None and upper and len(value.rstrip("!?.,:;)")) >= 6 and value[-1:] != symbol[0]
+    return symbol is not None or (upper and lower) or (len(value) >= 6 and value.isalnum())
