@@ -1,7 +1,7 @@
 """The block of settings at the head of a page: found, read, and kept as written.
 
-python-frontmatter guesses types, swallows pages that open with a horizontal rule, and reads an unclosed block as
-text without a word, so only its idea is here: PyYAML without implicit types, or `tomllib`.
+python-frontmatter's handlers tell the kinds apart and split the page. Its loaders guess types, swallow pages that open
+with a horizontal rule, and read an unclosed block as text without a word: the reading itself is ours.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import date
 from typing import Any
 
 import yaml
+from frontmatter.default_handlers import BaseHandler, YAMLHandler
 
 from bot.errors import UnreadablePage
 
@@ -82,27 +83,23 @@ def read_front_matter(text: str) -> FrontMatter:
     Three dashes are also a horizontal rule: what stands between two of them is front matter only if it reads as
     settings. Raises UnreadablePage with the line where it is meant as front matter and can't be read.
     """
-    lines = text.split("\n")
-    opener = lines[0].rstrip()
-    if opener not in ("---", "+++"):
+    handler = next((handler for handler in _HANDLERS if handler.detect(text)), None)
+    if handler is None:
         return FrontMatter()
-    ends = ("---", "...") if opener == "---" else ("+++",)
-    end = next((i for i, line in enumerate(lines) if i and line.rstrip() in ends), None)
-    if end is None:
-        if _looks_meant(lines[1:]):
-            raise UnreadablePage(
-                "the front matter is not closed", fix=f"end it with a line of its own that holds only {opener}"
-            )
+    try:
+        block = handler.split(text)[0].split("\n")[1:-1]
+    except ValueError:
+        if _looks_meant(text.split("\n")[1:]):
+            fix = f"end it with a line of its own that holds only {handler.START_DELIMITER}"
+            raise UnreadablePage("the front matter is not closed", fix=fix) from None
         return FrontMatter()
-    block = lines[1:end]
-    read = _read_toml if opener == "+++" else _read_yaml
     if sum(map(len, block)) > _LONGEST and _looks_meant(block):
         raise UnreadablePage(f"the front matter is longer than {_LONGEST:,} characters", fix="move text to the body")
     try:
-        values = read(block)
+        values = handler.read(block)
     except RecursionError:
         raise UnreadablePage("the front matter is nested too deeply", fix="write plain words and lists") from None
-    return FrontMatter() if values is None else FrontMatter(values, end + 2)
+    return FrontMatter() if values is None else FrontMatter(values, len(block) + 3)
 
 
 def _looks_meant(block: list[str]) -> bool:
@@ -187,3 +184,21 @@ def _toml_word(value: object) -> str | None:
     if isinstance(value, date):
         return value.isoformat()
     return str(value) if isinstance(value, str | int) else None
+
+
+class _Yaml(YAMLHandler):
+    """Between `---` lines, or up to `...`; four dashes are a rule."""
+
+    FM_BOUNDARY = re.compile(r"(?:\A---|(?<=\n)(?:---|\.\.\.))[^\S\n]*$", re.MULTILINE)
+    read = staticmethod(_read_yaml)
+
+
+class _Toml(BaseHandler):
+    """Between `+++` lines. The package's own handler wants a TOML library; Python has one."""
+
+    FM_BOUNDARY = re.compile(r"^\+\+\+[^\S\n]*$", re.MULTILINE)
+    START_DELIMITER = END_DELIMITER = "+++"
+    read = staticmethod(_read_toml)
+
+
+_HANDLERS: tuple[_Yaml | _Toml, ...] = (_Yaml(), _Toml())
