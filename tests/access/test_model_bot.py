@@ -117,6 +117,7 @@ class Scenario:
         for number in range(rounds):
             if number:
                 await self.move()
+                await self.press()
             for _ in range(triggers):
                 await self.trigger(self.draw(st.sampled_from(TRIGGERS)))
 
@@ -196,7 +197,8 @@ class Scenario:
                 act = self.click(user, [*alone, *(workspace.bot_messages(channel) if present else [])], "open_0")
             case "mark" if not who.bot_id and not who.deleted:
                 alone = [*workspace.ephemerals(user), *workspace.bot_messages(f"D0{user}")]
-                act = self.mark(user, [*alone, *(workspace.bot_messages(channel) if present else [])], theirs)
+                visible = workspace.world.can_read(who, place)  # a public channel: also without being in it
+                act = self.mark(user, [*alone, *(workspace.bot_messages(channel) if visible else [])], theirs)
             case "gaps" if present and home:
                 act = workspace.slash(user, channel, "gaps")
                 reached = lambda: self.known(user, self.new(user))  # noqa: E731
@@ -207,6 +209,28 @@ class Scenario:
         await self.bot.quiet()
         self.sound(channel, user, here, theirs, requests, lines)
         reached()
+
+    async def press(self) -> None:
+        """Whoever can see an Open button, whatever has happened since it was put there, presses it."""
+        world = self.workspace.world
+        seen = [
+            (user.id, channel.id, card)
+            for user in map(world.user, USERS)
+            if not user.bot_id and not user.deleted
+            for channel in world.channels.values()
+            if world.can_read(user, channel)
+            for card in [*self.workspace.bot_messages(channel.id), *self.workspace.ephemerals(user.id)]
+            if card.get("channel", channel.id) == channel.id and '"open_0"' in json.dumps(card)
+        ]
+        if not seen:
+            return
+        user, channel, card = self.draw(st.sampled_from(seen))
+        note(f"open: {user} in {channel}")
+        theirs = self.plainly.person_reads(user)
+        self.seen, requests, lines = self.counts(), len(self.bot.model.requests), len(self.bot.log.lines)
+        await self.click(user, [card], "open_0")
+        await self.bot.quiet()
+        self.sound(channel, user, self.plainly.place_reads(channel), theirs, requests, lines)
 
     async def click(self, user: str, cards: list[dict[str, Any]], action: str) -> dict[str, Any] | None:
         """Press a button of one of these cards, however old, if there is one with it; which card that was."""
