@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bot.answering.models import Check
+from bot.answering.models import Check, Citation
 from bot.answering.steps import Step, steps_of
 from bot.answering.verify import Claimed, fold, verify
 from bot.errors import CitationError
@@ -28,24 +28,47 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+|\d+")
 
 def quoted_checks(hits: Sequence[Hit], query: str) -> list[Check]:
     """Up to five checks from these hits, best first. Empty only where the passages hold no words at all."""
-    passages: Mapping[str, Passage] = {hit.passage.id: hit.passage for hit in hits}
     runbooks: Mapping[str, Runbook] = {hit.runbook.path: hit.runbook for hit in hits}
     wanted = _words(query)
     chosen: list[_Found] = []
-    for path in runbooks:
-        of_page = [hit.passage for hit in hits if hit.runbook.path == path]
+    for path, runbook in runbooks.items():
+        of_page = _joined(runbook, [hit.passage for hit in hits if hit.runbook.path == path])
         room = MOST_CHECKS - len(chosen) if not chosen else min(MOST_FROM_OTHERS, MOST_CHECKS - len(chosen))
         chosen.extend(_best(of_page, wanted, room))
     checks = []
     for found in sorted(chosen, key=lambda found: found.late):
-        step = found.step
+        step, passage = found.step, found.passage
         try:
-            check = verify(_claim(found.passage, step), passages, runbooks)
+            check = verify(_claim(passage, step), {passage.id: passage}, runbooks)
         except CitationError:  # a step that can't be cited as it stands is left out, like a model's
             continue
-        more = {"reading": _shortened(step.reading), "changes": check.changes or step.changes}
+        more = {
+            "reading": _shortened(step.reading),
+            "changes": check.changes or step.changes,
+            "citation": _of_its_passage(check.citation, hits),
+        }
         checks.append(check.model_copy(update=more))
     return _distinct(checks)
+
+
+def _joined(runbook: Runbook, passages: Sequence[Passage]) -> list[Passage]:
+    """The passages in the page's order, neighbours as one: a step may begin in one and be explained in the next."""
+    joined: list[Passage] = []
+    for passage in sorted(passages, key=lambda passage: passage.start):
+        before = joined[-1] if joined else None
+        end = passage.start + len(passage.text)
+        if before and not runbook.text[before.start + len(before.text) : passage.start].strip():
+            joined[-1] = replace(before, end_line=passage.end_line, text=runbook.text[before.start : end])
+        else:
+            joined.append(passage)
+    return joined
+
+
+def _of_its_passage(at: Citation, hits: Sequence[Hit]) -> Citation:
+    """The citation, of the very passage in which its quote begins."""
+    of_page = [hit.passage for hit in hits if hit.runbook.path == at.runbook]
+    holding = [p for p in of_page if p.start_line <= at.start_line <= p.end_line]
+    return at.model_copy(update={"passage": holding[0].id}) if holding else at
 
 
 @dataclass(frozen=True, slots=True)

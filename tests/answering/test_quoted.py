@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +40,18 @@ def test_a_piece_of_a_deep_list_is_read_as_one() -> None:
     text = "      - Look at the pods of it:\n\n        ```sh\n        kubectl get pods\n        ```\n"
     [check] = quoted_checks([make_hit(text)], "pods")
     assert (check.text, check.command) == ("Look at the pods of it:", "kubectl get pods")
+
+
+def test_a_step_that_was_cut_in_two_is_read_whole() -> None:
+    whole = "1. Count the sessions by state.\n\n   ```sh\n   psql -c x\n   ```\n\n   Many idle ones are a leak.\n"
+    first, second = make_hit(whole), make_hit(whole)
+    at = whole.index("   Many")
+    first = replace(first, passage=replace(first.passage, text=whole[: at - 1], end_line=5))
+    second = replace(second, passage=replace(second.passage, id="second", text=whole[at:], start=at, start_line=7))
+    [check] = quoted_checks([second, first], "sessions")
+    assert check.reading == "Many idle ones are a leak."
+    assert check.citation.passage == first.passage.id
+    assert (check.citation.start_line, check.citation.end_line) == (1, 7)
 
 
 def test_what_a_command_prints_is_no_command(hit_of: Callable[..., Hit]) -> None:
