@@ -5,6 +5,8 @@ The definition looks straight at the workspace's own state: no cache, no failure
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,6 +201,14 @@ def random_world(draw: Any) -> World:
     )
 
 
+def write_policy(path: Path, policy: Policy) -> None:
+    """Write the policy, an hour ago and after the last one: a file of just now is read again at every decision."""
+    hour_ago = time.time() - 3600
+    last = path.stat().st_mtime if path.exists() else 0.0
+    path.write_text(policy.as_yaml())
+    os.utime(path, (hour_ago, max(hour_ago, last + 1)))
+
+
 def random_move(draw: Any, workspace: Workspace, plainly: Plainly, policy: Path) -> str:
     """Something happens to people, places, the policy or the pages; what."""
     busy = [id for id in CHANNELS if plainly.world.channels[id].messages]
@@ -221,7 +231,7 @@ def random_move(draw: Any, workspace: Workspace, plainly: Plainly, policy: Path)
             workspace.set_group(draw(st.sampled_from(GROUPS)), draw(some(USERS)), disabled=draw(rarely))
         case "policy":
             plainly.policy = draw(policies)
-            policy.write_text(plainly.policy.as_yaml())
+            write_policy(policy, plainly.policy)
         case "pages":
             plainly.pages.clear()
             plainly.pages.update(draw(pages))

@@ -27,7 +27,17 @@ from bot.library.models import Runbook
 from bot.slack.membership import SlackMembership
 from bot.workspace import Workspace
 from bot.workspace.world import World
-from tests.access.model import BUILT_IN, CHANNELS, USERS, Plainly, pages, policies, random_move, random_world
+from tests.access.model import (
+    BUILT_IN,
+    CHANNELS,
+    USERS,
+    Plainly,
+    pages,
+    policies,
+    random_move,
+    random_world,
+    write_policy,
+)
 
 METHODS = ("users.info", "users.list", "usergroups.list", "conversations.info", "conversations.members")
 
@@ -109,7 +119,7 @@ class Scenario:
         self.world = random_world(draw)
         self.plainly = Plainly(self.world, draw(policies), draw(pages))
         self.path = self.folder / "access.yaml"
-        self.path.write_text(self.plainly.policy.as_yaml())
+        write_policy(self.path, self.plainly.policy)
         self.system = InForce(self.world, self.plainly.pages, self.path)
 
     async def run(self, moves: int) -> None:
