@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bot.cli import DataOption, JsonOption, RunbooksOption, app, console, print_json, settings_of
+from bot.errors import ConfigurationError
 from bot.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ def export(
 @app.command()
 def gaps(
     days: Annotated[int, typer.Option("--days", min=1, help="Look back so far.")] = 90,
+    number: Annotated[
+        int | None, typer.Option("--draft", min=1, metavar="N", help="Print the beginning of a page for the Nth one.")
+    ] = None,
     runbooks: RunbooksOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -70,7 +74,7 @@ def gaps(
     Those of all places; in Slack, `/runbook gaps` lists those that the asker may know of.
     """
     from bot.records.asked import Questions
-    from bot.records.gaps import Gap
+    from bot.records.gaps import Gap, draft
     from bot.records.gaps import gaps as gaps_in
 
     settings = settings_of(runbooks, None, data)
@@ -78,17 +82,21 @@ def gaps(
     with _records(settings) as engine:
         if engine is not None:
             found = gaps_in(Questions(engine).since(time.time() - days * DAY), _owners(settings))
+    if number is not None:
+        if number > len(found):
+            raise ConfigurationError(f"there is no gap number {number}", fix=f"there are {len(found)}")
+        sys.stdout.write(draft(found[number - 1], datetime.now(UTC).date()))
+        return
     if as_json:
         print_json([{**asdict(gap), "last": datetime.fromtimestamp(gap.last, UTC).isoformat()} for gap in found])
         return
-    for gap in found:
+    for place, gap in enumerate(found, start=1):
         about = ", ".join(part for part in (gap.service, gap.owner) if part)
         # an alert's words are anybody's: none of them may steer a terminal
         name = "".join(char for char in " ".join(gap.name.split()) if char.isprintable())
         shown = name if len(name) <= 100 else name[:99] + "…"
-        typer.echo(
-            f"{gap.count:>4}× {datetime.fromtimestamp(gap.last, UTC):%Y-%m-%d}  {shown}{about and f'  ({about})'}"
-        )
+        last = f"{datetime.fromtimestamp(gap.last, UTC):%Y-%m-%d}"
+        typer.echo(f"{place:>3}. {gap.count}×, last {last}: {shown}{about and f'  ({about})'}")
     if not found:
         console.print(f"Nothing was asked in vain in the last {days} days.", highlight=False)
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
+
+import yaml
 
 from bot.records.asked import Asked
 
@@ -24,6 +27,8 @@ class Gap:
     count: int
     last: float
     """Unix seconds."""
+    text: str
+    """The question's words, the last time."""
 
 
 def gaps(asked: Iterable[Asked], owner: Callable[[str], str]) -> list[Gap]:
@@ -39,8 +44,38 @@ def gaps(asked: Iterable[Asked], owner: Callable[[str], str]) -> list[Gap]:
         if in_vain := _in_vain(group):
             last = in_vain[-1]
             of = owner(last.service) if last.service else ""
-            found.append(Gap(last.alert or last.text, bool(last.alert), last.service, of, len(in_vain), last.at))
+            name = last.alert or last.text
+            found.append(Gap(name, bool(last.alert), last.service, of, len(in_vain), last.at, last.text))
     return sorted(found, key=lambda gap: (-gap.count, -gap.last))
+
+
+def draft(gap: Gap, today: date) -> str:
+    """The beginning of a page for this gap: to be filled in, and closed to everybody until it is."""
+    title = " ".join(gap.name.split())
+    facts = {
+        "title": title if len(title) <= 120 else title[:119] + "…",
+        **({"service": gap.service} if gap.service else {}),
+        **({"alerts": [gap.name]} if gap.is_alert else {}),
+        **({"owner": gap.owner} if gap.owner else {}),
+        "last_reviewed": today,
+        "audience": [],
+    }
+    front = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=1_000)
+    closed = front.replace("audience: []", "audience: []  # nobody may read the page until you take this line out")
+    seen = "\n".join(f"    {line}" for line in gap.text.splitlines())
+    return f"""---
+{closed}---
+
+## Symptoms
+
+What was asked, {gap.count} time{"s" * (gap.count > 1)}:
+
+{seen}
+
+## First checks
+
+## Remedies
+"""
 
 
 def _in_vain(group: Sequence[Asked]) -> list[Asked]:

@@ -15,8 +15,12 @@ from sqlalchemy import Engine
 from typer.testing import CliRunner
 
 from bot import sentences
+from bot.access.decisions import by_audience
+from bot.access.policy import Policy
 from bot.answering.models import Answer, Check, Citation, Incident, NoAnswer
 from bot.cli import app
+from bot.errors import ConfigurationError
+from bot.library.load import load_library
 from bot.library.models import Runbook, Snapshot
 from bot.records.answers import Answers, Kept
 from bot.records.asked import Questions, key_of, normalised, question_of
@@ -421,6 +425,32 @@ def test_gaps_command_names_the_owner_and_steers_no_terminal(data: Path) -> None
     assert "\x1b" not in result.stdout
     [gap] = json.loads(run("gaps", "--json", "--data", str(data), "--runbooks", str(folder)).stdout)
     assert gap["count"] == 1 and gap["owner"] == "team-streaming" and gap["name"].startswith("Disk")
+
+
+def test_a_draft_is_a_page_that_nobody_may_read_until_it_is_written(data: Path) -> None:
+    opened = open_database(data / "records.db")
+    for number in range(2):
+        name = 'Pool: "full" # {x}'
+        keep(opened, f"d{number}", f"[FIRING:1] {name}\nsince ever", alert=name, service="kafka", trigger="alert")
+    opened.dispose()
+    folder = data.parent / "runbooks"
+    (folder / "kafka").mkdir(parents=True)
+    (folder / "services.yaml").write_text("services:\n  - {name: kafka, owner: '@team: streaming'}\n")
+    arguments = ("--data", str(data), "--runbooks", str(folder))
+    page = run("gaps", "--draft", "1", *arguments).stdout
+    (folder / "kafka/pool.md").write_text(page)
+    (folder / "kafka/disk.md").write_text(run("gaps", "--draft", "2", *arguments).stdout)
+    library = load_library(folder, clean=lambda text: text)
+    assert not library.refusals
+    disk, pool = library.runbooks
+    assert (pool.title, pool.alerts, pool.owner) == (name, (name,), "@team: streaming")
+    assert pool.services == ("kafka",) and pool.audience == disk.audience == () and "since ever" in pool.text
+    assert disk.alerts == () and disk.title.startswith("Disk")
+    assert by_audience(Policy.MEMBERS_ONLY, library.runbooks) == {"nobody": ["kafka/disk.md", "kafka/pool.md"]}
+    import bot.cli.feedback  # noqa: F401
+
+    result = CliRunner().invoke(app, ["gaps", "--draft", "9", *arguments])
+    assert isinstance(result.exception, ConfigurationError) and "no gap number 9" in str(result.exception)
 
 
 def test_commands_look_without_making_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
