@@ -74,19 +74,19 @@ class Events:
             keys = [row.key for row in rows]
         return [claimed for key in keys if (claimed := self._again(key, everything=everything))]
 
-    def renew(self, key: str) -> None:
+    def renew(self, key: str, attempt: int) -> None:
         """Say that the work on this key goes on."""
         with writing(self._engine) as connection:
-            mine = (_events.c.key == key) & (_events.c.state == "working")
+            mine = (_events.c.key == key) & (_events.c.attempts == attempt) & (_events.c.state == "working")
             connection.execute(update(_events).where(mine).values(lease=self._clock() + LEASE))
 
-    def done(self, key: str) -> None:
+    def done(self, key: str, attempt: int) -> None:
         """The work is finished: never again. The pointer is forgotten."""
-        self._end(key, {"state": "done", "pointer": {}})
+        self._end(key, attempt, {"state": "done", "pointer": {}})
 
-    def failed(self, key: str) -> None:
+    def failed(self, key: str, attempt: int) -> None:
         """Nothing was posted: a redelivery, or the next look at what is unfinished, may try again."""
-        self._end(key, {"state": "failed", "lease": self._clock() + LEASE})
+        self._end(key, attempt, {"state": "failed", "lease": self._clock() + LEASE})
 
     def note(self, key: str, pointer: Mapping[str, Any]) -> None:
         """Write down how far the work has come."""
@@ -142,6 +142,8 @@ class Events:
             row = connection.execute(select(_events).where(_events.c.key == key)).one()
             return Claimed(key, row.pointer, row.attempts)
 
-    def _end(self, key: str, values: dict[str, Any]) -> None:
+    def _end(self, key: str, attempt: int, values: dict[str, Any]) -> None:
+        """Only by whoever has the work now: one that was thought dead has no say any more."""
         with writing(self._engine) as connection:
-            connection.execute(update(_events).where(_events.c.key == key).values(**values))
+            mine = (_events.c.key == key) & (_events.c.attempts == attempt) & (_events.c.state == "working")
+            connection.execute(update(_events).where(mine).values(**values))

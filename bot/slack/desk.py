@@ -49,6 +49,8 @@ _AT_ONCE = 8
 """Questions that are worked on at the same time."""
 _LOOK_AGAIN = 15.0
 """Seconds between looks at what was left unfinished, and at whether the rules have changed."""
+_IN_FLIGHT = 2.0
+"""Seconds within which a request that was under way when its process died has arrived at Slack."""
 _LOOK_AT_ALL = 600.0
 """Seconds between rounds over everything that stands: Slack does not tell of every change (an invitation to share)."""
 _REMEMBERED_KEYS = 2_000
@@ -194,7 +196,7 @@ class Desk:
         """A message is gone: nothing is posted under it any more."""
         key = _deletion(channel, ts)
         await asyncio.to_thread(self._events.claim, key, {})
-        await asyncio.to_thread(self._events.done, key)
+        await asyncio.to_thread(self._events.done, key, 1)
 
     def _claim_unrecorded(self, pointer: Pointer) -> Claimed | None:
         if pointer.key in self._unrecorded:
@@ -220,21 +222,21 @@ class Desk:
     # --- working on them ---------------------------------------------------------------------------------------
 
     async def _work(self, key: str, pointer: Pointer, message: Message | None, attempt: int) -> None:
-        renewing = asyncio.create_task(self._renew(key))
+        renewing = asyncio.create_task(self._renew(key, attempt))
         try:
             async with self._slots:
                 finished = await self._answered(pointer, message, attempt)
         finally:
             renewing.cancel()
         try:
-            await asyncio.to_thread(self._events.done if finished else self._events.failed, key)
+            await asyncio.to_thread(self._events.done if finished else self._events.failed, key, attempt)
         except RecordsUnavailable:
             log.exception("the end of a piece of work could not be written down")
 
-    async def _renew(self, key: str) -> None:
+    async def _renew(self, key: str, attempt: int) -> None:
         while True:
             await asyncio.sleep(LEASE / 3)
-            await self._looked(asyncio.to_thread(self._events.renew, key))
+            await self._looked(asyncio.to_thread(self._events.renew, key, attempt))
 
     async def _answered(self, pointer: Pointer, message: Message | None, attempt: int) -> bool:
         """Answer, or say why not; False where neither was possible and it is worth another try."""
@@ -265,10 +267,13 @@ class Desk:
 
     async def _stands_already(self, pointer: Pointer) -> bool:
         """Whether an earlier attempt got as far as posting: its record says so, or the thread shows its id."""
-        for kept in await asyncio.to_thread(self.answers.of_event, pointer.key):
-            if kept.message:
-                return True
-            if kept.thread:
+        begun = await asyncio.to_thread(self.answers.of_event, pointer.key)
+        if any(kept.message for kept in begun):
+            return True
+        begun = [kept for kept in begun if kept.thread]
+        for wait in (0.0, _IN_FLIGHT) if begun else ():  # the post of a process that has just died may still arrive
+            await asyncio.sleep(wait)
+            for kept in begun:
                 for message in await self.history.later(kept.channel, kept.thread, kept.thread):
                     if self._mine(message) and kept.id in repr(message):
                         ts = str(message["ts"])

@@ -45,10 +45,13 @@ def events(engine: Engine, clock: Clock) -> Events:
 def test_a_key_is_claimed_once_until_it_fails(events: Events) -> None:
     assert events.claim("k", {"ts": "1"}) is not None
     assert events.claim("k", {"ts": "1"}) is None
-    events.failed("k")
+    events.failed("k", 1)
     again = events.claim("k", {"ts": "1"})
     assert again is not None and again.attempt == 2
-    events.done("k")
+    events.done("k", 1)
+    events.failed("k", 1)
+    assert events.unfinished() == [], "the first worker has no say any more"
+    events.done("k", 2)
     assert events.claim("k", {}) is None
 
 
@@ -61,7 +64,7 @@ def test_of_many_at_the_very_same_time_one_gets_it(database_url: str) -> None:
         for key in range(10):
             claims = list(threads.map(lambda n, key=key: replicas[n % 4].claim(f"k{key}", {}), range(8)))
             assert sum(claim is not None for claim in claims) == 1
-            replicas[0].failed(f"k{key}")
+            replicas[0].failed(f"k{key}", 1)
             claims = list(threads.map(lambda n, key=key: replicas[n % 4].claim(f"k{key}", {}), range(8)))
             assert sum(claim is not None for claim in claims) == 1
 
@@ -72,7 +75,7 @@ def test_what_is_abandoned_is_taken_up_after_its_lease_and_by_a_lone_process_at_
     events.claim("k", {"ts": "1"})
     assert events.unfinished() == []
     clock.now += LEASE / 2
-    events.renew("k")
+    events.renew("k", 1)
     clock.now += LEASE / 2 + 1
     assert events.unfinished() == []
     clock.now += LEASE
@@ -87,7 +90,7 @@ def test_the_pointer_is_forgotten_when_the_work_is_done_and_the_key_later(events
     events.note("k", {"text": "clean words", "ts": "2"})
     clock.now += LEASE + 1
     assert events.unfinished()[0].pointer == {"text": "clean words", "ts": "2"}
-    events.done("k")
+    events.done("k", 2)
     assert events.known({"k", "other"}) and not events.known({"other"})
     events.forget()
     assert events.claim("k", {}) is None
@@ -141,7 +144,8 @@ class Claims(RuleBasedStateMachine):
     def end(self, key: str, finished: bool) -> None:
         if key in self.working:
             del self.working[key]
-            self.events.done(key) if finished else self.events.failed(key)
+            end = self.events.done if finished else self.events.failed
+            end(key, self.attempts[key])
             self.done |= {key} if finished else set()
 
     @rule(seconds=st.sampled_from([1.0, LEASE + 1]))
