@@ -149,15 +149,13 @@ CANNOT_SAY = "Only people who are in this conversation now, and may open what is
 
 def gaps(count: int, days: int) -> str:
     """The heading of `/runbook gaps`."""
-    many = "1 thing was" if count == 1 else f"{count} things were"
-    return (
-        f"{many} asked in vain in the last {days} days, where you are now or by you: what to write a runbook for next."
-    )
+    things = "1 thing" if count == 1 else f"{count} things"
+    return f"No runbook was found for {things} asked in the last {days} days, by you or where you are now. Write next:"
 
 
 def no_gaps(days: int) -> str:
     """Nothing to list."""
-    return f"Nothing was asked in vain in the last {days} days, where you are now or by you."
+    return f"Nothing was asked in vain in the last {days} days, by you or where you are now."
 
 
 def gap(name: str, count: int, service: str, owned_by: str, last: date) -> str:
