@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -43,13 +44,13 @@ class CountingEmbedder:
         if kind == "passage":
             self.fail(texts)
             self.texts += texts
-        rows = np.zeros((len(texts), self.dimensions), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            row[0] = 0.1
-            for word in re.findall(r"\w+", text.lower()):
-                place = int.from_bytes(blake2b(f"{self.name} {word}".encode(), digest_size=4).digest(), "big")
-                row[place % self.dimensions] += 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = np.array([sum(map(self._vector, re.findall(r"\w+", text.lower())), self._vector("")) for text in texts])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    @lru_cache(maxsize=100_000)  # noqa: B019
+    def _vector(self, word: str) -> np.ndarray:
+        seed = int.from_bytes(blake2b(f"{self.name} {word}".encode(), digest_size=8).digest(), "big")
+        return np.random.default_rng(seed).normal(size=self.dimensions)
 
 
 class Shop:
@@ -57,7 +58,7 @@ class Shop:
 
     def __init__(self, root: Path, *, chroma_url: str = "", database_url: str = "") -> None:
         self.pages, self.data = root / "pages", root / "data"
-        self.pages.mkdir(parents=True)
+        self.pages.mkdir(parents=True, exist_ok=True)
         self.chroma_url, self.database_url = chroma_url, database_url
         self.embedder = CountingEmbedder()
         self.options: dict[str, Any] = {}

@@ -16,7 +16,7 @@ from bot.library.models import Snapshot
 from tests.publishing import CountingEmbedder, Shop, generated, page, shop_in
 
 
-@pytest.fixture(params=["embedded and SQLite", "servers"])
+@pytest.fixture(params=["embedded and SQLite", pytest.param("servers", marks=pytest.mark.long)])
 def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
     urls = {}
     if request.param == "servers":
