@@ -21,7 +21,14 @@ import numpy as np
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 from tenacity.wait import wait_base
 
-from bot.errors import EmbeddingFailed, EmbeddingRefused, EmptyLibrary, IndexDamaged
+from bot.errors import (
+    EmbeddingFailed,
+    EmbeddingRefused,
+    EmptyLibrary,
+    IndexDamaged,
+    IndexUnavailable,
+    RunbookBotError,
+)
 from bot.library.load import Known, last_good
 from bot.library.models import Catalogue, Library, Passage, Refusal, Runbook, Snapshot
 from bot.library.passages import CHUNKING_VERSION, cut, embedding_text
@@ -94,23 +101,33 @@ class Publisher:
         cut: Callable[[Runbook, Embedder], Sequence[Passage]] = cut,
         chunking: str = CHUNKING_VERSION,
         closed: Callable[[Runbook], bool] = lambda _: False,
+        earlier: Callable[[str], Embedder | None] = lambda _: None,
         wait: wait_base = _WAIT,
     ) -> None:
         """`load` reads the folder; `cut` makes the passages, by the rules named `chunking`.
 
-        `closed` says of a page that nobody may read it: it is not even embedded. `wait`: between tries of a call.
+        `closed` says of a page that nobody may read it: it is not even embedded. `earlier` gives the embedder with
+        a fingerprint, if it can still be had: with it the old index serves until the new one is complete; whoever
+        searches must then ask `embedder_of`. `wait`: between tries of a call.
         """
         self._load, self._cut, self._chunking, self._closed = load, cut, chunking, closed
         self._embedder, self._store, self._manifest, self._cache = embedder, store, manifest, vectors
-        self._wait = wait
+        self._wait, self._earlier = wait, earlier
+        self._embedders = {embedder.fingerprint: embedder}
         self._live = Snapshot()
         self._leftover: set[str] = set()
         """Ids of the live collection that are not live: they stay for questions that are still on their way."""
         self._syncing = threading.Lock()
 
     def live(self) -> Snapshot:
-        """What is live now; its `collection` is empty where no complete index of this embedding model is there."""
+        """What is live now; its `collection` is empty where it can't be searched with an embedder that is there."""
         return self._live
+
+    def embedder_of(self, live: Snapshot) -> Embedder:
+        """The embedder whose vectors these are. Raises IndexUnavailable where there is none."""
+        if found := self._embedder_named(live.embedder):
+            return found
+        raise IndexUnavailable("the index is being built anew for another embedding model")
 
     def open(self) -> Snapshot:
         """Serve what was published last; a damaged index is built anew from the vector cache.
@@ -119,23 +136,28 @@ class Publisher:
         """
         with self._syncing, self._manifest.exclusive():
             published = self._manifest.read()
-            self._serve(replace(published, collection=""))
+            self._live = replace(published, collection="")
             self._drop_others(published.collection)
-            if published.collection and published.embedder != self._fingerprint:
+            if not published.collection:
+                return self._live
+            current = published.embedder == self._fingerprint
+            if not current:
+                serves = "this one serves" if self._embedder_named(published.embedder) else "nothing can be searched"
                 log.warning(
-                    "the index was built with %s and the embedding model is %s now: "
-                    "nothing can be searched until the next sync has built another",
+                    "the index was built with %s, and the embedding model is %s now: %s until the next sync is through",
                     published.embedder,
                     self._fingerprint,
+                    serves,
                 )
-            elif published.collection:
-                try:
-                    self._store.check(published.collection, published.passages.keys())
+            try:
+                self._store.check(published.collection, published.passages.keys())
+                self._serve(published)
+                if current:
                     self._leftover = self._store.ids(published.collection) - published.passages.keys()
-                    self._serve(published)
                     self._sweep()
-                except IndexDamaged as damage:
-                    self._abandon(damage)
+            except IndexDamaged as damage:
+                self._abandon(damage)
+                if current:
                     self._publish(published.runbooks, published.passages, published.catalogue)
             return self._live
 
@@ -184,9 +206,12 @@ class Publisher:
     def close(self) -> None:
         """Forget what nobody needs any more, and let go of the store."""
         with self._syncing:
-            if self._leftover:
-                with self._manifest.exclusive():
-                    self._sweep()
+            try:
+                if self._leftover:
+                    with self._manifest.exclusive():
+                        self._sweep()
+            except RunbookBotError as error:
+                log.warning("passages that are not live any more are forgotten at the next start: %s", error)
             self._store.close()
 
     # --- reading ---------------------------------------------------------------------------------------------
@@ -239,8 +264,15 @@ class Publisher:
         """How the names of our collections begin."""
         return f"runbooks-{self._manifest.namespace}-"
 
+    def _embedder_named(self, fingerprint: str) -> Embedder | None:
+        """By `Snapshot.embedder`, which names the rules for passages too: those make no difference here."""
+        name = fingerprint.rpartition("/")[0]
+        if name not in self._embedders and (found := self._earlier(name)):
+            self._embedders[name] = found
+        return self._embedders.get(name)
+
     def _serve(self, live: Snapshot) -> None:
-        self._live = live if live.embedder == self._fingerprint else replace(live, collection="")
+        self._live = live if self._embedder_named(live.embedder) else replace(live, collection="")
 
     def _look(self) -> None:
         """See that the live collection is still there, at a glance. Raises IndexDamaged."""
@@ -263,13 +295,14 @@ class Publisher:
     ) -> int:
         """Write what is new, look at it, switch. Returns how many texts were embedded."""
         old = self._live
-        known = old.passages if old.collection else {}
+        same = bool(old.collection) and old.embedder == self._fingerprint
+        known = old.passages if same else {}
         digest = hashlib.sha256(self._fingerprint.encode()).hexdigest()[:12]
-        collection = old.collection or f"{self._ours}{digest}-{old.generation + 1}"
+        collection = old.collection if same else f"{self._ours}{digest}-{old.generation + 1}"
         new = Snapshot(old.generation + 1, collection, pages, passages, catalogue, self._fingerprint)
         added = [passage for passage in passages.values() if passage.id not in known]
         embedded = 0
-        if old.collection:
+        if same:
             self._leftover.update(passage.id for passage in added)
         else:
             self._store.create(collection, self._fingerprint)

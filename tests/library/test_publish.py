@@ -320,6 +320,42 @@ def test_another_model_builds_a_new_collection(shop: Shop, dimensions: int, capl
     assert shop.find("charlie third")[0].path == "b/c.md"
 
 
+def test_the_old_index_serves_while_the_new_one_is_built(shop: Shop) -> None:
+    shop.start().sync()
+    first = shop.embedder
+    shop.embedder = CountingEmbedder("other", 64)
+    shop.options = {"earlier": {first.fingerprint: first}.get}
+    found: list[tuple[str, str]] = []
+
+    def ask(texts: Sequence[str]) -> None:
+        live = shop.publisher.live()
+        embedder = shop.publisher.embedder_of(live)
+        nearest = shop.store.query(
+            live.collection, embedder.embed(["charlie third"], "query")[0], list(live.passages), 1
+        )
+        found.append((embedder.fingerprint, live.passages[nearest[0][0]].runbook))
+
+    shop.embedder.fail = ask
+    shop.start()
+    shop.write({"b/d.md": page("Dates", "delta fourth")})
+    assert shop.publisher.sync().embedded == 4
+    assert found == [(first.fingerprint, "b/c.md")]
+    assert shop.publisher.embedder_of(shop.publisher.live()) is shop.embedder
+    assert shop.find("delta fourth")[0].path == "b/d.md"
+    with pytest.raises(IndexUnavailable):
+        shop.publisher.embedder_of(Snapshot(embedder="a third/1"))
+
+
+def test_other_rules_for_passages_leave_the_old_index_serving(shop: Shop) -> None:
+    shop.start().sync()
+    shop.options = {"chunking": "other"}
+    live = shop.start().live()
+    assert shop.find("charlie third")[0].path == "b/c.md"
+    assert shop.publisher.sync().embedded == 0
+    assert shop.publisher.live().collection != live.collection
+    assert shop.find("charlie third")[0].path == "b/c.md"
+
+
 def test_a_build_for_another_model_that_fails_leaves_the_old_index(shop: Shop) -> None:
     shop.start().sync()
     first, old = shop.embedder, shop.publisher.live().collection
