@@ -88,7 +88,7 @@ def _separates(separator: re.Match[str], key: _Key, text: str) -> bool:
     if separator["tag"] is not None:
         return key.before.endswith(("<", ":")) or bool(_NAMED.search(text[max(0, key.left - 80) : key.left]))
     if separator["comma"] is not None:
-        return bool(separator["close"]) and key.before.endswith(('"', "'"))
+        return bool(separator["close"]) and key.before.endswith(('("', "('", '["', "['"))
     if sign == "|":
         return bool(_IN_TABLE.search(key.before))
     # not the user of an address, not an ARN, not the checksum of a Kubernetes Secret
@@ -163,7 +163,7 @@ def _closing(text: str, delimiter: str, start: int) -> int | None:
 
 def _trim(value: str, before: str) -> str:
     """An unquoted value without what belongs to the text around it."""
-    for stop in ("</", "%22", '\\"', "\\'", "\\n", "\\r", "\\t"):
+    for stop in ("</", ")](", "%22", '\\"', "\\'", "\\n", "\\r", "\\t"):
         if (at := value.find(stop)) > 0 or (stop == "</" and at == 0):
             value = value[:at]
     for pair in (_NEXT_PAIR, _ENCODED_PAIR):
@@ -292,7 +292,9 @@ def _beside(text: str, key: _Key) -> Hit | None:
     elif key.name.lower() == "key" and not key.in_query and values.is_hex(value.text):
         secret = False  # a fingerprint
     else:
-        secret = accepts(tier, value.text, quoted=value.quoted, loose=_is_loose(separator, key))
+        loose = _is_loose(separator, key)
+        spoken = separator["space"] is not None and not value.quoted and value.text.isalpha() and value.text.islower()
+        secret = not spoken and accepts(tier, value.text, quoted=value.quoted, loose=loose)
     if not secret:
         return None
     value = whole(text, value)

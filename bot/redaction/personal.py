@@ -77,13 +77,16 @@ def find_emails(text: Text) -> Iterator[Hit]:
 
 _INTERNATIONAL = compile_(r"(?:^|[^\w.+\-/])((?:\+|00 ?)[1-9](?:[ .\-/]?\(?\d\)?){6,14})(?:[^\w]|$)")
 _AMERICAN = compile_(
-    r"(?:^|[^\w.+\-/(])(\([2-9]\d{2}\) ?[2-9]\d{2}[ .\-]\d{4}|1?[ "
-    r".\-]?[2-9]\d{2}[.\-][2-9]\d{2}[.\-]\d{4})(?:[^\w.\-]|[.](?:\s|$)|$)"
+    r"(?:^|[^\w.+\-/(])(\([2-9]\d{2}\) ?[2-9]\d{2}[ .\-]\d{4}|(?:1[ .\-]?)?"
+    r"[2-9]\d{2}(?:-[2-9]\d{2}-|\.[2-9]\d{2}\.)\d{4})"
+    r"(?:[^\w.\-]|[.](?:\s|$)|$)"
 )
 _SPOKEN = compile_(
-    r"(?i)(?:\b(?:phone|telephone|tel|mobile|mob|cell|cellphone|handy|telefon|fax|msisdn|sms|whatsapp|signal"
-    r"|contact|caller(?:[_ ]?id)?|callback|hotline|call|called|dial(?:ed)?|ring|reach|text(?:ed)?)"
-    r"(?:[_ -]?(?:number|no|nr|num))?\b[^\n\d+]{0,24}|tel:)(\+?\(?\d(?:[ .\-/]?\(?\d\)?){6,14})\b"
+    r"(?i)(?:\b(?:phone|telephone|tel|mobile|mob|cell|cellphone|handy|telefon|fax|msisdn|sms|whatsapp"
+    r"|caller(?:[_ ]?id)?|callback|hotline)(?:[_ -]?(?:number|no|nr|num))?\b[^\n\d+]{0,24}"
+    r"|\b(?:call(?:ed|ing)?|dial(?:led)?|ring|reach|text(?:ed)?|contact|signal)"
+    r"(?: (?:me|us|him|her|them|back|now|again|at|on|from|number|no|the [a-z]+|[a-z]+ at))*[:. ]{1,3}|tel:)"
+    r"(\+?\(?\d(?:[ .\-/]?\(?\d\)?){6,14})\b"
 )
 
 
@@ -103,7 +106,9 @@ def find_phones(text: Text) -> Iterator[Hit]:
 def _is_spoken_number(number: str) -> bool:
     """Whether digits after a word like "call" are a number to call: not a date, an address or a counter."""
     digits = re.sub(r"\D", "", number)
-    if not 7 <= len(digits) <= 15 or re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}|\d{4}-\d\d-\d\d.*", number):
+    if not 7 <= len(digits) <= 15 or re.fullmatch(
+        r"\d{1,3}(?:\.\d{1,3}){3}|\d{4}-\d\d-\d\d.*|(?:19|20)\d\d-\d{3,7}", number
+    ):
         return False
     return digits[0] == "0" or number[0] in "+(" or len(digits) in (10, 11) or bool(re.search(r"\d[ .\-/(]+\d", number))
 
@@ -111,6 +116,8 @@ def _is_spoken_number(number: str) -> bool:
 def _is_phone(number: str) -> bool:
     import phonenumbers  # heavy, and most texts have no number
 
+    if re.search(r"\.\d\Z", number):
+        return False  # a decimal
     try:
         parsed = phonenumbers.parse(number, None)
     except phonenumbers.NumberParseException:

@@ -110,18 +110,20 @@ def _after(source: str, start: int, stop: int, kind: str) -> Iterator[Hit]:
     """What follows the noun at once, or after a verb; between them stand words, not other keys and values."""
     adjacent = _ADJACENT.match(source, start)
     starts = [adjacent.end()] if adjacent else []
+    # "pass" is a verb as well
+    is_verb = source[start - 5 : start].lower().endswith("pass") and not source[start - 5 : start - 4].isalpha()
     for verb in _VERB.finditer(source, start, stop):
         between = source[start : verb.start()]
         if (
             _OTHER_KEY.search(between)
-            or (verb[0].startswith("to") and source[start - 4 : start].lower() == "pass")
+            or (is_verb and (between.strip() or verb[0][0] not in "iw:=-"))
             or (verb[0][0] in ":=-(," and between.strip() and not _OF_WHAT.match(between))
         ):
             break
         starts.append(verb.end())
     for position in starts:
         value = read_value(source, position)
-        if value is None:
+        if value is None or (is_verb and value.text == value.text.lower() and value.text.isalnum()):
             continue
         if kind == "creds" or (kind == "password" and not (adjacent and position == adjacent.end())):
             pair = _PAIR.match(source, value.start)
@@ -199,6 +201,7 @@ def _is_made_up(value: str, length: int) -> bool:
         or values.is_reference(value)
         or values.is_placeholder(value)
         or "://" in value
+        or "(" in value
     ):
         return False
     if ":" in value or ("/" in value and not values.is_random(value.replace("/", ""), 32)):
@@ -226,7 +229,7 @@ _PAIR_OF_FIELDS = compile_(
     r"\t]?[\"'`]?([^\s\"'`]{4,100})"
 )
 _ACCOUNT = compile_(
-    r"(?:^|[\s\"'`(<])(?:admin|administrator|root|user|ops|deploy|sa|svc[\w\-]{0,20}|ci[\w\-]{0,10}|guest|backup"
+    r"(?:^|[\s\"'`(<])(?:admin|administrator|root|user|ops|deploy|sa|svc(?:[_-]\w{1,20})?|ci(?:-\w{1,10})?|guest|backup"
     r"|postgres|app|test|service|jenkins|grafana|elastic|oracle|ubuntu|ec2-user)[ ]?[:/][ "
     r"]?([^\s\"'`<>/]{6,60})(?:[\s\"'`)>]|$)"
 )

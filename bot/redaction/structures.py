@@ -161,7 +161,7 @@ _SQL = compile_(
     r"old_password|set\s+password(?:\s+for\s+\S+)?\s*=|credential\s+secret\s*=|secret\s+|pgp_sym_(?:en"
     r"|de)crypt\(.{1,80}?,)\s*(?:password)?\(?\s*'((?:[^'\n]|''){3,})'"
 )
-_SQL_BARE = compile_(r"(?i)\bidentified\s+by\s+(?:values\s+)?[\"']?([^\s\"';,]{3,})")
+_SQL_BARE = compile_(r"(?i)\bidentified\s+by\s+(?:values\s+)?[\"'`]?([^\s\"'`;,]{3,})")
 
 
 def _is_sql_secret(value: str) -> bool:
@@ -285,7 +285,7 @@ _SET = compile_(
     r"_authtoken|token|api_?key|requirepass|masterauth)\s+[\"']?([^\s\"'=]{4,})"
 )
 _ARGUMENT = compile_(
-    r"(?i)--?(?:value|secret-?string|body|data|secret-?value|content|literal|plaintext|string-?value)[ "
+    r"(?i)(?:^|\s)--?(?:value|secret-?string|body|data|secret-?value|content|literal|plaintext|string-?value)[ "
     r"=]+[\"']?([^\s\"']{4,})"
 )
 _CALLED = compile_(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.redaction.rules import compile_
+from bot.redaction.values import is_hex, is_striking
 
 A = "[A-Za-z0-9]"
 W = r"[A-Za-z0-9_\-]"
@@ -59,7 +60,6 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("cockroach", "key", "CCDB1_", rf"CCDB1_{A}{{20,}}_{A}{{30,}}"),
     ("databricks", "token", "dapi dose", rf"(?:dapi|dose){H}{{32}}(?:-\d)?"),
     ("snowflake", "token", "ver:1-hint:", rf"ver:1-hint:\d+-{B}{{40,}}={{0,2}}"),
-    ("clickhouse", "key", "4b1d", rf"4b1d{A}{{38}}"),
     # code, builds, packages
     ("github", "token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[pousr]_{A}{{30,}}"),
     ("github-fine", "token", "github_pat_", r"github_pat_[A-Za-z0-9_]{36,}"),
@@ -178,6 +178,19 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("mercury-brex-ramp", "token", "secret-token:", r"secret-token:\S{20,}"),
     ("expo-codemagic-appcenter", "token", "exp_", rf"exp_{A}{{40}}"),
     ("fastly-akamai", "token", "akab-", rf"akab-{W}{{16}}-{W}{{16}}"),
+    ("confluent", "key", "cflt", rf"cflt{B}{{56,}}={{0,2}}"),
+    ("tavily-firecrawl-exa", "key", "tvly- fc-", rf"tvly-(?:dev-|prod-)?{A}{{24,}}|fc-{H}{{32}}"),
+    ("trigger-inngest", "key", "tr_dev_ tr_prod_ tr_stg_ tr_pat_ signkey-", rf"tr_(?:dev|prod|stg|pat)_{A}{{20,}}|signkey-[a-z]+-{H}{{32,}}"),
+    ("e2b-daytona-runpod", "key", "e2b_ dtn_ rpa_", rf"e2b_{H}{{40}}|dtn_{H}{{64}}|rpa_[A-Z0-9]{{40,}}"),
+    ("apify-browserbase", "key", "apify_api_ bb_live_", rf"apify_api_{A}{{30,}}|bb_live_{W}{{24,}}"),
+    ("cerebras-helicone", "key", "csk- sk-helicone-", r"csk-[a-z0-9]{48}|sk-helicone-[a-z0-9\-]{20,}"),
+    ("polar-paddle", "token", "polar_ pdl_", rf"polar_[a-z]{{2,5}}_{A}{{40,}}|pdl_(?:live|sdbx)_apikey_[A-Za-z0-9_]{{40,}}"),
+    ("xata-unkey-logfire-ory", "key", "xau_ unkey_ pylf_ ory_", rf"xau_{A}{{30,}}|unkey_{A}{{16,}}|pylf_v\d_[a-z]{{2}}_{A}{{30,}}|ory_(?:pat|st|at|rt|ac)_{W}{{20,}}"),
+    ("postman-collection", "key", "PMAT-", r"PMAT-[A-Z0-9]{20,}"),
+    ("adafruit-wakatime", "key", "aio_ waka_", rf"aio_{A}{{28}}|waka_[0-9a-f\-]{{36}}"),
+    ("trello-asana", "token", "ATTA 1/", rf"ATTA{A}{{60,}}|1/\d{{16}}:{H}{{32}}"),
+    ("twitch", "token", "oauth:", r"oauth:[a-z0-9]{30}"),
+    ("convex", "key", "prod: dev: preview:", rf"(?:prod|dev|preview):[a-z]+-[a-z]+-\d{{3}}\|{B}{{40,}}={{0,2}}"),
     # formats without a vendor
     ("jwt", "token", "eyJ", r"eyJ[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]{4,}){1,4}\.?|eyJ[A-Za-z0-9_\-]{100,}"),
     ("bcrypt", "password-hash", "$2", r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{31,53}"),
@@ -195,6 +208,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
 
 
 _WORDS = re.compile(r"[a-z_.\-]*")
+_DIGITS = re.compile(r"[0-9]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +227,13 @@ class Format:
 
     def accepts(self, token: str) -> bool:
         """False for words with hyphens that happen to begin like a token: `…-desk-display-screen`."""
+        rest = token
         for word in self.words:
-            token = token.removeprefix(word)
-        return not _WORDS.fullmatch(token) and (len(self.words[0]) > 3 or any(c.isdigit() for c in token))
+            rest = rest.removeprefix(word)
+        if len(self.words[0]) > 2:
+            return not _WORDS.fullmatch(rest)
+        # hardly a prefix: the rest has to speak for itself
+        return len(set(rest)) >= 8 and (is_striking(token) or is_hex(rest) or len(_DIGITS.findall(rest)) >= 8)
 
 
 def _format(name: str, kind: str, words: str, pattern: str) -> Format:

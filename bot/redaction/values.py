@@ -81,7 +81,9 @@ _HOST = re.compile(
 )
 _VERSION = re.compile(r"(?i)v?\d+(?:\.\d+)+(?:[-+.~]?[\w.]+)*")
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_./:][a-z0-9]+)*")
-_CAMEL = re.compile(r"(?:[A-Z]\d)?[A-Z]*[a-z]+(?:[A-Z]+[a-z]+)+\d?")
+_CAMEL = re.compile(r"(?:[A-Z]\d)?[A-Z]*[a-z]+\d?(?:[A-Z]+[a-z]+)+\d{0,3}")
+_IDENTIFIER = re.compile(r"[a-z]+(?:_[a-z]+)+")
+_TICKET = re.compile(r"[A-Z]{1,8}[-#_]?\d+(?:[-.]\d+)*")
 _JOINTS = re.compile(r"[-_/.:]")
 _WORDS_IN_ONE = re.compile(r"[A-Z]?[a-z]{4,}[A-Z][a-z]{4,}")
 _TEMPLATE = re.compile(r"\{[\w.\[\]()]*\}")
@@ -126,6 +128,8 @@ def is_reference(value: str) -> bool:
         _DOTTED.fullmatch(value)
         or _SCREAMING.fullmatch(value)
         or _GENERIC.match(value)
+        or _IDENTIFIER.fullmatch(value)
+        or "()" in value
         or (_CALL.fullmatch(value) and value[-1] in "()[]{}\"',;")
     )
 
@@ -250,7 +254,7 @@ def _changes(value: str) -> int:
 
 def is_password_like(value: str) -> bool:
     """True for what can only be a password where one is spoken of: letters with digits or symbols, no name."""
-    if not 5 <= len(value) <= 200 or value.isalpha() or is_status(value):
+    if not 5 <= len(value) <= 200 or value.isalpha() or is_status(value) or _TICKET.fullmatch(value.strip("()[]")):
         return False
     if is_word_with_digits(value):
         return True

@@ -12,7 +12,7 @@ from bot.settings import Settings
 def rules_version(settings: Settings) -> str:
     """A digest of the room's code, of what it builds on, and of the settings that decide what is masked."""
     chosen = (settings.redact_off, settings.redact_on, settings.redact_allow, settings.redact_max_chars)
-    digest = sha256(repr((*map(str, chosen), version("redact-secret"), version("phonenumbers"))).encode())
+    digest = sha256(repr((*map(str, chosen), version("google-re2"), version("phonenumbers"))).encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.read_bytes())
     if settings.redact_patterns:
