@@ -129,14 +129,18 @@ _FIRING_TAG = re.compile(
     r"sev-?\d|p[0-5])\b[^\]]*\]"
 )
 _FIRING_HEAD = re.compile(
-    r"(?i)^\W*(?:(?:re-?)?triggered|problem|alarm|firing|critical|alert(?:ing)?|new alert|escalated|down|outage|"
-    r"incident (?:opened|triggered|created))\b\W*(?:[:#\-–—|]|\bfor\b|\bon\b|$)|"
-    r"(?i:\balarm\b.{0,80}\btriggered\b)|(?i:\bin alarm\b)|^\s*(?:PROBLEM|ALARM|CRITICAL|WARNING|DOWN|UNKNOWN)\b"
+    r"(?i)^\W*(?:(?:re-?)?triggered|problem|alarm|firing|fired|critical|alert(?:ing)?|escalated|down|outage)\b"
+    r"\W*(?:[:#\-–—|]|\bfor\b|\bon\b|$)|"
+    r"(?i:^\W*(?:new alert|incident (?:opened|triggered|created|started))\b)|"
+    r"(?i:\balarm\b.{0,80}\btriggered\b)|(?i:\bin alarm\b)|"
+    r"^\W*(?-i:PROBLEM|ALARM|CRITICAL|WARNING|DOWN|UNKNOWN|FATAL|ALERT)\b|"
+    r"\bis (?-i:DOWN|UNREACHABLE|CRITICAL|FIRING|FAILING|LATE)\b"
 )
+_ONGOING = re.compile(r"(?i)\b(?:is (?:active|firing|alerting|ongoing)|needs attention|violation opened)\b")
 _RESOLVED_TAG = re.compile(r"(?i)\[[^\]]*\b(?:resolved|ok|recover(?:ed|y)|up|closed|normal)\b[^\]]*\]")
 _RESOLVED_HEAD = re.compile(
     r"(?i)^\W*(?:(?:auto-?)?resolved|recover(?:ed|y)|ok|cleared|closed|back to normal|up)\b\W*(?:[:#\-–—|]|$)|"
-    r"\b(?:has been resolved|(?:is|was) resolved|has recovered|is back (?:up|online|to normal)|returned to normal)\b"
+    r"\bis (?-i:UP|OK)\b|\b(?:has been resolved|(?:is|was) resolved|has recovered|is back (?:up|online|to normal)|returned to normal)\b"
 )
 _GOOD_NEWS = re.compile(
     r"(?i)\b(?:succe(?:ss|ssful|ssfully|eded)|passed|deployed|released|synced|rolled out|now running|"
@@ -161,6 +165,8 @@ _SERVICE_LABELS = (
 )  # fmt: skip
 _WORKLOAD_LABELS = ("deployment", "statefulset", "daemonset", "workload", "pod", "container", "job", "consumergroup")
 _NAME_LABELS = ("alertname", "alarmname", "alert", "monitor", "rulename", "problem", "check", "incident", "title")
+_MONITORING_LABELS = ("severity", "urgency", "level", "alertpriority")
+"""Labels that tickets do not have, as they have a priority."""
 _SEVERITY_LABELS = ("severity", "priority", "urgency", "level", "alertpriority", "prio", "impact")
 _CRITICAL = (
     "critical", "crit", "fatal", "emergency", "disaster", "page", "sev0", "sev1", "p0", "p1", "high", "highest",
@@ -190,10 +196,17 @@ _TITLE_NOISE = re.compile(
     r"warning|down|up)(?=\s*[:#\-–\[]))[\s:\-–|]*)+"
 )
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_.][a-z0-9]+)+|[a-z][a-z0-9]{2,}", re.ASCII)
-_CAMEL = re.compile(r"^[A-Z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*$")
+_CAMEL = re.compile(r"^[A-Z][A-Za-z0-9]*[a-z0-9][A-Z][a-z0-9]+[A-Za-z0-9]*$")
+_SENDER = re.compile(
+    r"(?i)(?:[\w.]+ ){0,3}(?:alerts?|notifications?|monitoring)|nagios|icinga|zabbix|grafana|prometheus"
+)
+"""A title that says only who sends: "Uptime Kuma Alert"."""
 _METRIC_TAIL = re.compile(
     r"(?i)(?:[-_. ](?:[2345]xx|errors?|latency|cpu|mem(?:ory)?|disk|high|low|alarm|alert|p\d\d|rate|count|usage|"
     r"utili[sz]ation|unhealthy|hosts?|down|depth|age|lag|health|status|requests?|throttles?))+$"
+)
+_NO_SERVICE = re.compile(
+    r"(?i)firing|resolved|alerting|ok|p\d|critical|warning|down|up|details|has|is|prod(?:uction)?|stag(?:e|ing)|dev|test|live"
 )
 _SAYS_SERVICE = (
     re.compile(r"^\W*\[(?P<name>[a-z][\w.\-]*[a-z0-9])\]"),
@@ -308,7 +321,8 @@ def _kind(message: Event, titles: list[str], labels: Mapping[str, str]) -> tuple
     marks += any(_BAD_NEWS.search(title) for title in bare)
     marks += hue == "bad"
     marks += hue == "bad" and bool(labels)
-    marks += bool(_first(labels, _SEVERITY_LABELS)) + bool(_first(labels, ("alertname", "alarmname")))
+    marks += any(_ONGOING.search(title) for title in bare)
+    marks += bool(_first(labels, _MONITORING_LABELS)) + bool(_first(labels, ("alertname", "alarmname")))
     if hue == "good" or any(_GOOD_EMOJI.search(title) for title in titles) or (good_news and not firing):
         marks -= 2
     return ("firing", True) if marks >= 2 else ("unknown", False)
@@ -326,11 +340,9 @@ def _service(titles: list[str], text: str, labels: Mapping[str, str]) -> str | N
             if found := pattern.search(line):
                 groups = found.groupdict()
                 name = groups.get("name") or _POD_HASH.sub("", groups["pod"])
-                if not re.fullmatch(
-                    r"(?i)firing|resolved|alerting|ok|p\d|critical|warning|down|up|details|has|is", name
-                ):
+                if not re.fullmatch(_NO_SERVICE, name):
                     return name
-    if alarm := _first(labels, ("alarmname",)):
+    if (alarm := _first(labels, ("alarmname",))) and not _CAMEL.match(alarm):
         return _METRIC_TAIL.sub("", alarm) or None
     for title in bare:  # Alertmanager's own template: the values of the group labels, then the others in brackets
         words = _TITLE_NOISE.sub("", title).partition("(")[0].split()
@@ -344,14 +356,15 @@ def _service(titles: list[str], text: str, labels: Mapping[str, str]) -> str | N
 def _name(titles: list[str], labels: Mapping[str, str]) -> str:
     if named := _first(labels, _NAME_LABELS[:2]):
         return named
-    for title in titles:
-        bare = re.sub(r"^\W*#\d+\W*", "", _TITLE_NOISE.sub("", _EMOJI.sub("", title)).strip()).strip()
-        first = bare.split(" ")[0].rstrip(":")
-        if _CAMEL.match(first):
+    bare = [
+        re.sub(r"^\W*#\d+\W*", "", _TITLE_NOISE.sub("", _EMOJI.sub("", title)).strip()).strip("*~_ ")
+        for title in titles
+    ]
+    for title in bare:
+        if _CAMEL.match(first := title.split(" ")[0].rstrip(":")):
             return first
-        if bare:
-            return re.sub(r"\s*\([^()]*\)$", "", bare)[:200]
-    return _first(labels, _NAME_LABELS)
+    told = [title for title in bare if title and not _SENDER.fullmatch(title)] or [title for title in bare if title]
+    return re.sub(r"\s*\([^()]*\)$", "", told[0])[:200] if told else _first(labels, _NAME_LABELS)
 
 
 def _severity(titles: list[str], labels: Mapping[str, str]) -> Severity:

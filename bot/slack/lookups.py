@@ -14,12 +14,13 @@ from bot.library.models import Runbook
 from bot.records.answers import Kept, Target
 from bot.records.asked import Questions
 from bot.records.gaps import gaps
+from bot.slack import rich
 from bot.slack.commands import Command, Kind
 from bot.slack.desk import Desk
 from bot.slack.intake import Pointer
 from bot.slack.modals import page_card
 from bot.slack.render import MOST_CHARS, OPEN, Card, button, context, help_card, mrkdwn, note
-from bot.slack.rich import Json, cut
+from bot.slack.rich import Json
 
 _MOST_LISTED = 40
 """Blocks of a list: one a service."""
@@ -69,13 +70,18 @@ class Lookups:
         blocks: list[Json] = []
         room, left = MOST_CHARS - 200, len(pages)
         for name in sorted(groups):
-            lines = [f"{page.title} · {page.path}" for page in groups[name]]
-            section = mrkdwn("\n".join([name, *(f"• {line}" for line in lines)]))
-            size = len(section["text"]["text"])
-            if size > room or len(blocks) >= _MOST_LISTED or section["text"]["text"].endswith("…"):
+            entries = [
+                rich.section(
+                    [rich.words(rich.cut(page.title, 150)), rich.words("  "), rich.words(page.path, code=True)]
+                )
+                for page in groups[name]
+            ]
+            block = rich.rich_text(rich.section([rich.words(name, bold=True)]), rich.bullets(entries))
+            size = rich.text_length(block)
+            if size > room or len(blocks) >= _MOST_LISTED:
                 break
-            blocks.append(section)
-            room, left = room - size, left - len(lines)
+            blocks.append(block)
+            room, left = room - size, left - len(entries)
         if left:
             blocks.append(context(sentences.more_pages(left)))
         return Card(sentences.listed(len(pages)), tuple(blocks))
@@ -119,7 +125,7 @@ class Lookups:
             return note(sentences.no_gaps(_GAP_DAYS))
         lines = [
             sentences.gap(
-                cut(" ".join(gap.name.split()), 200),
+                rich.cut(" ".join(gap.name.split()), 200),
                 gap.count,
                 gap.service,
                 gap.owner,

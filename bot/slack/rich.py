@@ -100,6 +100,11 @@ def quote(text: str) -> Json:
     return {"type": "rich_text_quote", "elements": [words(text)]}
 
 
+def bullets(entries: Sequence[Json]) -> Json:
+    """A list of sections."""
+    return {"type": "rich_text_list", "style": "bullet", "indent": 0, "elements": list(entries)}
+
+
 def inline(markdown: str) -> list[Json]:
     """Rich text of one line or paragraph of Markdown."""
     found: list[Json] = []
