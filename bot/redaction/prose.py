@@ -277,7 +277,7 @@ _NO_ALPHABET = compile_(
 
 def _is_disorderly(value: str) -> bool:
     mixed = value != value.lower() and value != value.upper() and any(c.isdigit() for c in value)
-    return mixed and values.is_random(value, 8) and not values.is_place(value)
+    return mixed and len(value) >= 8 and values.is_password_like(value)
 
 
 def _is_pairs_secret(value: str) -> bool:
