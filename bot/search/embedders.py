@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 from tokenizers import Tokenizer
 
-from bot.errors import ConfigurationError, EmbeddingFailed
+from bot.errors import ConfigurationError, EmbeddingFailed, EmbeddingRefused
 from bot.library.ports import Embedder, Vectors
 from bot.settings import Settings
 
@@ -81,6 +81,8 @@ class OnnxEmbedder:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        # Threads that wait by spinning take the time of whoever else runs on the machine: the rest of this bot, too.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             # From the path and not from the bytes: a large model keeps its weights in files of their own beside it.
             self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
@@ -241,7 +243,8 @@ class OpenAIEmbedder:
         try:
             vectors = retrying(self._ask, texts, lambda: max(0.1, deadline - monotonic()))
         except openai.OpenAIError as error:
-            raise EmbeddingFailed(f"the embedding endpoint failed: {_cause(error)}") from None
+            failure = EmbeddingRefused if _is_refusal(error) else EmbeddingFailed
+            raise failure(f"the embedding endpoint failed: {_cause(error)}") from None
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise EmbeddingFailed("the embedding endpoint gave something else than one vector for each text")
         return _normalised(vectors)
@@ -291,6 +294,11 @@ def _is_passing(error: BaseException) -> bool:
     if isinstance(error, openai.RateLimitError):
         return error.code != "insufficient_quota"
     return isinstance(error, openai.APIConnectionError | openai.InternalServerError)
+
+
+def _is_refusal(error: openai.OpenAIError) -> bool:
+    """Whether these very texts are what it does not like: too many at once, or one of them too long."""
+    return isinstance(error, openai.APIStatusError) and error.status_code in (400, 413, 422)
 
 
 def _cause(error: openai.OpenAIError) -> str:
