@@ -140,7 +140,8 @@ _ONGOING = re.compile(r"(?i)\b(?:is (?:active|firing|alerting|ongoing)|needs att
 _RESOLVED_TAG = re.compile(r"(?i)\[[^\]]*\b(?:resolved|ok|recover(?:ed|y)|up|closed|normal)\b[^\]]*\]")
 _RESOLVED_HEAD = re.compile(
     r"(?i)^\W*(?:(?:auto-?)?resolved|recover(?:ed|y)|ok|cleared|closed|back to normal|up)\b\W*(?:[:#\-–—|]|$)|"
-    r"\bis (?-i:UP|OK)\b|\b(?:has been resolved|(?:is|was) resolved|has recovered|is back (?:up|online|to normal)|returned to normal)\b"
+    r"\bis (?-i:UP|OK)\b|"
+    r"\b(?:has been resolved|(?:is|was) resolved|has recovered|is back (?:up|online|to normal)|returned to normal)\b"
 )
 _GOOD_NEWS = re.compile(
     r"(?i)\b(?:succe(?:ss|ssful|ssfully|eded)|passed|deployed|released|synced|rolled out|now running|"
@@ -340,7 +341,7 @@ def _service(titles: list[str], text: str, labels: Mapping[str, str]) -> str | N
             if found := pattern.search(line):
                 groups = found.groupdict()
                 name = groups.get("name") or _POD_HASH.sub("", groups["pod"])
-                if not re.fullmatch(_NO_SERVICE, name):
+                if not _NO_SERVICE.fullmatch(name):
                     return name
     if (alarm := _first(labels, ("alarmname",))) and not _CAMEL.match(alarm):
         return _METRIC_TAIL.sub("", alarm) or None
