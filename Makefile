@@ -14,7 +14,7 @@ test: .venv/dev lint ## set up, lint, type-check, and run the quick suite
 	$(BIN)/pytest -n 2
 
 test-long: .venv/dev ## what takes minutes: the 606 pages, crashes, thousands of random scenarios
-	$(BIN)/pytest -m long --timeout 3000
+	$(BIN)/pytest -n 2 -m long --timeout 3000
 
 lint: .venv/dev
 	$(BIN)/ruff check .
