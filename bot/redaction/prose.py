@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bot.redaction import values
-from bot.redaction.assignments import accepts, read_value
+from bot.redaction.assignments import Value, accepts, read_value
 from bot.redaction.rules import Hit, Rule, Text, compile_, hit_of, matching, words
 
 _NOUN = compile_(
@@ -57,12 +57,15 @@ def find(text: Text) -> Iterator[Hit]:
     for noun in _NOUN.finditer(source):
         if noun.start() < done:
             continue
+        if _LONGER.match(source, noun.end()) or source[noun.end() : noun.end() + 1] == "=":
+            continue
         if (
             source[max(0, noun.start() - 1) : noun.start()] in _GLUE
             or "://" in source[max(0, noun.start() - 60) : noun.start()].split(" ")[-1]
         ):
-            continue  # a part of a longer word or of an address
-        if _LONGER.match(source, noun.end()) or source[noun.end() : noun.end() + 1] == "=":
+            # a part of a longer word (`the db-token …`) or of an address
+            if (value := _made_up_after(source, noun.end())) is not None:
+                yield Hit(value.start, value.end, "token")
             continue
         kind = next(name for name, group in _GROUPS if noun.start(group) >= 0)
         stop = min(len(source), noun.end() + 120)
@@ -84,6 +87,13 @@ _LONGER = re.compile(r"[-_./@][A-Za-z0-9]")
 _GLUE = ("-", "_", ".", "/", "$", "@", "&", "?")
 _GROUPS = (("password", 1), ("token", 2), ("key", 3), ("creds", 4))
 _KIND = {"password": "password", "token": "token", "key": "key", "creds": "password"}
+
+
+def _made_up_after(source: str, start: int) -> Value | None:
+    """What stands right after a word, if a machine made it up."""
+    adjacent = _ADJACENT.match(source, start)
+    value = read_value(source, adjacent.end()) if adjacent else None
+    return value if value and len(value.text) >= 12 and _is_disorderly(value.text) else None
 
 
 def _before(source: str, start: int, kind: str) -> Hit | None:

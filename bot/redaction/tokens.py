@@ -191,6 +191,10 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("trello-asana", "token", "ATTA 1/", rf"ATTA{A}{{60,}}|1/\d{{16}}:{H}{{32}}"),
     ("twitch", "token", "oauth:", r"oauth:[a-z0-9]{30}"),
     ("convex", "key", "prod: dev: preview:", rf"(?:prod|dev|preview):[a-z]+-[a-z]+-\d{{3}}\|{B}{{40,}}={{0,2}}"),
+    ("aiven", "password", "AVNS_ AVNU_", rf"AVNS_{W}{{12,}}|AVNU_[A-Za-z0-9+/]{{60,}}={{0,2}}"),
+    ("checkout-clearbit", "key", "sk_", rf"sk_(?:test_|sbox_)?(?:[0-9a-f\-]{{36}}|[a-z2-7]{{26}}[a-z2-7*:$#]|{H}{{32}})"),
+    ("notify-block-chief", "key", "gcntfy- b10ck5. ctp_", rf"gcntfy-[a-z0-9_\-]{{70,}}|b10ck5\.{H}{{32}}\.[0-9a-f\-]{{36}}|ctp_{A}{{36}}"),
+    ("devcycle-datadog-rcm", "key", "dvc_server_ DDRCM_", r"dvc_server_[0-9a-f_]{40,}|DDRCM_[A-Z2-7]{60,}"),
     # formats without a vendor
     ("jwt", "token", "eyJ", r"eyJ[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]{4,}){1,4}\.?|eyJ[A-Za-z0-9_\-]{100,}"),
     ("bcrypt", "password-hash", "$2", r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{31,53}"),

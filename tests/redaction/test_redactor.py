@@ -85,6 +85,14 @@ def test_a_budget_that_is_used_up_closes() -> None:
         Redactor(budget_ms=-1).redact(f"password={PASSWORD}")  # type: ignore[arg-type]
 
 
+def test_a_field_is_judged_with_its_name(redactor: Redactor) -> None:
+    clean = redactor.redact_field("Password", PASSWORD)
+    assert clean.text == "‹password-1›"
+    assert [(span.start, span.end) for span in clean.spans] == [(0, len(PASSWORD))]
+    assert redactor.redact_field("pod", "api-7d9c5b6f4d-x2k8q").text == "api-7d9c5b6f4d-x2k8q"
+    assert redactor.redact_field(f"password={PASSWORD} x", "plain words").text == "plain words"
+
+
 # --- pages --------------------------------------------------------------------------------------------------
 
 
