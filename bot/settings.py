@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -96,8 +97,11 @@ class Settings(BaseSettings):
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every secret of the bot itself, to be masked in whatever is logged."""
-        values = (v.get_secret_value() for v in self.__dict__.values() if isinstance(v, SecretStr))
-        return tuple(v for v in values if v)
+        values = [v.get_secret_value() for v in self.__dict__.values() if isinstance(v, SecretStr)]
+        for url in (self.database_url, self.chroma_url, self.openai_base_url):
+            password = urlsplit(url).password or ""
+            values += [password, unquote(password)]
+        return tuple(dict.fromkeys(v for v in values if v))
 
 
 def read_settings(**overrides: object) -> Settings:

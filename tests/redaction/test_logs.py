@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from bot.redaction import Redactor, logs
+from bot.settings import Settings
 
 OWN = "-".join(["xapp", "own", "secret", "of", "the", "bot"])
 PASSWORD = "Correct" + "9-Horse!"
@@ -104,3 +105,8 @@ def test_uncaught_exceptions_are_masked(capsys: pytest.CaptureFixture[str]) -> N
     told = capsys.readouterr().err
     assert told.count("RuntimeError: password=‹password-1›") == 2
     assert OWN not in told
+
+
+def test_passwords_in_the_settings_addresses_are_the_bots_own_secrets() -> None:
+    settings = Settings(database_url="postgresql+pg8000://bot:s%40fe-enough@db-1/records")
+    assert settings.secrets == ("s%40fe-enough", "s@fe-enough")
