@@ -1,12 +1,8 @@
-"""Imports every module that registers commands. Light modules only: heavy imports stay inside commands."""
+"""Registers every command, in the order of `runbook-bot --help`. Heavy imports stay inside the commands."""
 
 from __future__ import annotations
 
-import bot.cli.access
-import bot.cli.alert
-import bot.cli.ask
-import bot.cli.feedback
-import bot.cli.index
-import bot.cli.library
-import bot.cli.serve
-import bot.cli.text  # noqa: F401
+from importlib import import_module
+
+for _family in ("serve", "ask", "index", "library", "access", "feedback", "alert", "text"):
+    import_module(f"bot.cli.{_family}")
