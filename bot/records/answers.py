@@ -101,6 +101,10 @@ class Answers:
         """The reply with this id."""
         return next(iter(self._select(_answers.c.id == id)), None)
 
+    def at(self, channel: str, message: str) -> Kept | None:
+        """The reply that this message shows."""
+        return next(iter(self._select((_answers.c.channel == channel) & (_answers.c.message == message))), None)
+
     def of_event(self, event: str) -> list[Kept]:
         """The replies to one trigger, the oldest first."""
         return self._select(_answers.c.event == event)

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from bot import sentences
 from bot.access.decisions import needed
-from bot.answering.models import Answer
+from bot.answering.models import Answer, Trigger
 from bot.records.answers import Kept
 from bot.records.feedback import WHOLE, Feedback, Mark, OfAnswer, OfCheck
 from bot.slack.clicks import pointer_of
@@ -21,6 +21,7 @@ from bot.slack.intake import Pointer
 from bot.slack.render import Card, note
 
 Body = Mapping[str, Any]
+_THUMBS = ("+1", "thumbsup")
 
 
 class Sayings:
@@ -28,6 +29,7 @@ class Sayings:
 
     def __init__(self, desk: Desk, feedback: Feedback) -> None:
         self._desk, self._feedback = desk, feedback
+        self._in_order = asyncio.Lock()
 
     async def say(self, body: Body) -> None:
         """Keep what was pressed or chosen, and show it; whoever may not is told so, whatever the reason."""
@@ -39,11 +41,33 @@ class Sayings:
         if kept is None or answer is None or not await self._may(kept, answer, pointer):
             await self._desk.replies.tell(pointer, note(sentences.CANNOT_SAY))
             return
-        await asyncio.to_thread(self._feedback.say, Mark(id, pointer.user, word, number))
+        await self._keep(answer, kept, pointer, Mark(id, pointer.user, word, number))
+
+    async def reacted(self, event: Body) -> None:
+        """A 👍 put on a card, or taken off it, is the button's 👍; of whoever may not it is taken no notice."""
+        item, user = event.get("item") or {}, str(event.get("user") or "")
+        if str(event.get("reaction", "")).partition("::")[0] not in _THUMBS:
+            return
+        pointer = Pointer(Trigger.REACTION, str(item.get("channel") or ""), str(item.get("ts") or ""), user=user)
+        async with self._in_order:  # put on and taken off at once: the last counts
+            await self._thumb(pointer, on=event.get("type") != "reaction_removed")
+
+    async def _thumb(self, pointer: Pointer, *, on: bool) -> None:
+        kept = await asyncio.to_thread(self._desk.answers.at, pointer.channel, pointer.ts)
+        answer = _answer_of(kept, WHOLE, "helpful")
+        if kept is None or answer is None or not await self._may(kept, answer, pointer):
+            return
+        said = await asyncio.to_thread(self._feedback.of, [kept.id])
+        before = next((mark.word for mark in said if (mark.person, mark.number) == (pointer.user, WHOLE)), "")
+        if on != (before == "helpful"):
+            await self._keep(answer, kept, pointer, Mark(kept.id, pointer.user, "helpful" if on else ""))
+
+    async def _keep(self, answer: Answer, kept: Kept, pointer: Pointer, mark: Mark) -> None:
+        await asyncio.to_thread(self._feedback.say, mark)
         if kept.private_to:
             await self._show_alone(answer, kept, pointer)
         else:
-            await self._desk.standing.redraw(id, self._drawn)
+            await self._desk.standing.redraw(kept.id, self._drawn)
 
     async def _may(self, kept: Kept, answer: Answer, pointer: Pointer) -> bool:
         access, live = self._desk.path.access, self._desk.path.live().runbooks

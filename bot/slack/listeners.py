@@ -121,6 +121,7 @@ class SlackEdge:
         app.event("message")(self._message)
         app.event("app_mention")(self._mention)
         app.event("reaction_added")(self._reaction)
+        app.event("reaction_removed")(self._said_by_reaction)
         app.event("channel_id_changed")(self._moved)
         app.event(_ANY)(_nothing)
         app.action(re.compile(rf"^{render.OPEN}_\d+$"))(self._click(self.clicks.open))
@@ -176,6 +177,12 @@ class SlackEdge:
     async def _reaction(self, event: Body) -> None:
         if pointer := intake.of_reaction(event, reactions=self.settings.reactions, bot_user=self.desk.me.user):
             await self.desk.accept(pointer)
+        else:
+            await self._said_by_reaction(event)
+
+    async def _said_by_reaction(self, event: Body) -> None:
+        if event.get("item_user") == self.desk.me.user:
+            self.desk.spawn(self.sayings.reacted(event))
 
     async def _moved(self, event: Body) -> None:
         await self.desk.standing.moved(event)

@@ -146,6 +146,32 @@ async def test_an_ephemeral_answer_is_replaced_where_it_stands(bot: Any, workspa
     assert marks(bot) == {("U0BEN", 0, "helpful")}
 
 
+async def test_a_thumb_on_the_card_is_the_buttons_thumb(bot: Any, workspace: Any) -> None:
+    card = await card_in(bot, workspace)
+    for name in ("+1", "thumbsup::skin-tone-3", "eyes"):
+        workspace.react("ben", "incidents", card["ts"], name)
+    workspace.react("ben", "incidents", card["thread_ts"], "+1")  # the alert's own thumbs say nothing of an answer
+    await bot.quiet()
+    assert marks(bot) == {("U0BEN", 0, "helpful")}
+    assert said(workspace.message("incidents", card["ts"])["blocks"]).count("U0BEN") == 1
+    await choose(bot, workspace, "ana", card, "wrong")
+    workspace.react("ana", "incidents", card["ts"], "-1")
+    workspace.react("ben", "incidents", card["ts"], "+1", remove=True)
+    await bot.quiet()
+    assert marks(bot) == {("U0ANA", 0, "wrong")}
+    assert "U0BEN" not in said(workspace.message("incidents", card["ts"])["blocks"])
+    assert len(bot.path.asked) == 1 and workspace.ephemerals("ben") == []
+
+
+async def test_a_thumb_of_somebody_who_may_not_is_ignored(bot: Any, workspace: Any) -> None:
+    card = await card_in(bot, workspace)
+    del bot.path.pages["checkout/pool.md"]
+    workspace.react("ben", "incidents", card["ts"], "+1")
+    await bot.quiet()
+    assert marks(bot) == set() and workspace.ephemerals("ben") == []
+    assert workspace.message("incidents", card["ts"])["blocks"] == card["blocks"]
+
+
 async def test_forged_and_stale_values_are_refused(bot: Any, workspace: Any) -> None:
     card = await card_in(bot, workspace)
     [kept] = bot.edge.desk.answers.in_thread("C0INCIDENTS", card["thread_ts"])
