@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from bot.cli import AccessOption, DataOption, JsonOption, RunbooksOption, app, console, print_json, settings_of
 
@@ -51,9 +51,11 @@ def progress_bar() -> Iterator[Told]:
     """A bar on a terminal's standard error, one line for reading and one for indexing; nothing anywhere else."""
     columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        tasks = {what: bar.add_task(what, visible=False) for what in ("reading", "indexing")}
+        tasks: dict[str, TaskID] = {}
 
         def told(what: str, done: int, of: int) -> None:
-            bar.update(tasks[what], completed=done, total=of, visible=True)
+            if what not in tasks:
+                tasks[what] = bar.add_task(what)
+            bar.update(tasks[what], completed=done, total=of)
 
         yield told

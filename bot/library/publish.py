@@ -37,7 +37,7 @@ from bot.library.ports import Embedder, Manifest, VectorCache, Vectors, VectorSt
 log = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done ("reading" pages, "indexing" passages), how many are done, and of how many."""
+"""Told what is being done ("reading" and "cutting" pages, "indexing" passages), how many are done, and of how many."""
 
 Load = Callable[[Known, Callable[[int, int], None] | None], Library]
 """Reads the folder: with what is known already, and with whom to tell how far it is."""
@@ -137,11 +137,8 @@ class Publisher:
         with self._syncing, self._manifest.exclusive():
             published = self._manifest.read()
             self._live = replace(published, collection="")
-            self._drop_others(published.collection)
-            if not published.collection:
-                return self._live
             current = published.embedder == self._fingerprint
-            if not current:
+            if published.collection and not current:
                 serves = "this one serves" if self._embedder_named(published.embedder) else "nothing can be searched"
                 log.warning(
                     "the index was built with %s, and the embedding model is %s now: %s until the next sync is through",
@@ -150,14 +147,16 @@ class Publisher:
                     serves,
                 )
             try:
-                self._store.check(published.collection, published.passages.keys())
-                self._serve(published)
-                if current:
+                self._drop_others(published.collection)
+                if published.collection:
+                    self._store.check(published.collection, published.passages.keys())
+                    self._serve(published)
+                if published.collection and current:
                     self._leftover = self._store.ids(published.collection) - published.passages.keys()
                     self._sweep()
             except IndexDamaged as damage:
                 self._abandon(damage)
-                if current:
+                if published.collection and current:
                     self._publish(published.runbooks, published.passages, published.catalogue)
             return self._live
 
@@ -183,7 +182,7 @@ class Publisher:
             pages = {page.path: page for page in self._with_last_good(library) if not self._closed(page)}
             if not pages and not allow_empty:
                 raise EmptyLibrary("every page is closed by the access policy (audience `nobody`)")
-            passages = self._cut_all(pages)
+            passages = self._cut_all(pages, progress)
             before = self._live.passages.keys()
             try:
                 self._look()
@@ -243,10 +242,12 @@ class Publisher:
                 pages += [kept] if kept else []
         return pages
 
-    def _cut_all(self, pages: Mapping[str, Runbook]) -> dict[str, Passage]:
+    def _cut_all(self, pages: Mapping[str, Runbook], progress: Progress | None) -> dict[str, Passage]:
         live, same_rules = self._live, self._live.embedder == self._fingerprint
         passages: dict[str, Passage] = {}
-        for path, page in pages.items():
+        for done, (path, page) in enumerate(pages.items(), start=1):
+            if progress:
+                progress("cutting", done, len(pages))
             old = live.runbooks.get(path)
             same = same_rules and old and (old.version, old.title) == (page.version, page.title)
             for passage in live.passages_of[path] if same else self._cut(page, self._embedder):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -143,13 +144,15 @@ class SqlManifest:
     def exclusive(self) -> Iterator[None]:
         """Held by whoever syncs: one process at a time, over all that share this database. Waits."""
         if self._postgres:
-            with self._engine.connect() as connection:
-                connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _SYNCING})
+            # No transaction stays open for as long as a sync takes, and no statement waits for as long as another's.
+            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                while not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": _SYNCING}):
+                    time.sleep(0.5)
                 try:
                     yield
                 finally:
-                    connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _SYNCING})
-                    connection.commit()
+                    with suppress(RecordsUnavailable):  # a lost connection has lost the lock, too
+                        connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _SYNCING})
         else:
             with FileLock(Path(f"{self._engine.url.database}.sync-lock")):
                 yield

@@ -205,8 +205,8 @@ class EmbeddedChroma(ChromaStore):
 
     def check(self, collection: str, ids: Collection[str]) -> None:
         """The same, and that the files are still there: an open client goes on answering from removed ones."""
-        if damage := self._damage:
-            self._damage = None
+        damage, self._damage = self._damage, None
+        if damage and collection not in self.collections():
             raise damage
         if not (self._files / "chroma.sqlite3").exists():
             raise IndexDamaged("the files of the index are gone")
@@ -346,10 +346,11 @@ def _state_of(folder: Path) -> str:
 
 def _survives(folder: Path) -> bool:
     """Whether a process of its own can read every vector of these files, and search them, and live."""
-    look = subprocess.run(
-        [sys.executable, "-m", "bot.search.chroma", str(folder)], capture_output=True, timeout=300, check=False
-    )
-    return look.returncode == 0
+    command = [sys.executable, "-m", "bot.search.chroma", str(folder)]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=300, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def _look_through(folder: Path) -> None:

@@ -463,6 +463,7 @@ def test_progress_is_told_to_the_end(shop: Shop) -> None:
     shop.write(generated(200))
     shop.start().sync(lambda what, done, of: told.append((what, done, of)))
     assert [t for t in told if t[0] == "reading"][-1] == ("reading", 202, 202)
+    assert [t for t in told if t[0] == "cutting"][-1] == ("cutting", 202, 202)
     assert [t for t in told if t[0] == "indexing"] == [("indexing", 512, 603), ("indexing", 603, 603)]
 
 
