@@ -206,7 +206,7 @@ def accepts(tier: Tier, value: str, *, quoted: bool, loose: bool) -> bool:
     if tier == "password":
         return _accepts_password(value, prose=loose and not quoted)
     if tier == "short":
-        if values.is_name(value):
+        if values.is_name(value) or (loose and values.is_word_in_case(value)):
             return False
         return values.is_password_like(value) or (len(value) >= 6 if quoted else not loose and not value.isalnum())
     if values.is_uuid(value):

@@ -82,7 +82,8 @@ _NOT_BEFORE = words(
     """
     max min num count total cache partition sort foreign unique public idempotency object row hash map dict lookup
     sharding shard group routing message config setting feature flag metric label index pub speculative completion
-    prompt input output context stop pad eos bos special next page continuation monkey hot don tur
+    prompt input output context stop pad eos bos special next page
+    continuation pagination cursor socket monkey hot don tur
     """
 )
 _ENDINGS: tuple[tuple[str, Tier], ...] = (
@@ -146,6 +147,8 @@ def tier_of(key: str) -> Tier | None:
 def may_hold_secret(key: str) -> bool:
     """True for other keys under which a striking value is a secret: `SECRET_STRIPE`, `STRIPE_KEY`."""
     words = [word.lower() for word in _SPLIT.findall(key)]
+    if not set(words).isdisjoint({"next", "page", "continuation", "pagination", "cursor", "socket"}):
+        return False
     if not set(words).isdisjoint(_PASSWORD | _SECRET | {"secret", "token", "pass"}):
         return True
     return words[-1:] in (["key"], ["code"]) and len(words) > 1 and words[-2] not in _NOT_BEFORE

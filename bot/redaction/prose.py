@@ -17,7 +17,8 @@ _NOUN = compile_(
     r"|wi-?fi|wlan|network)[ _-]key)|"
     r"(?P<token>(?:api|access|secret|private|signing|encryption|auth|deploy|license|service|master|ssh|live|prod"
     r"|shared)[ _-]?keys?|tokens?|secrets?|bearer|webhook secret)|(?P<key>keys?)|"
-    r"(?P<creds>cred(?:ential)?s?|logins?|user(?:name)?\s?/\s?pass(?:word)?|user and pass(?:word)?|basic auth"
+    r"(?P<creds>cred(?:ential)?s?|(?:logg|sign)(?:ed|ing) in|logins?"
+    r"|user(?:name)?\s?/\s?pass(?:word)?|user and pass(?:word)?|basic auth"
     r"|accounts?))\b"
 )
 _VERB = re.compile(
@@ -151,6 +152,9 @@ def _after(source: str, start: int, stop: int, kind: str) -> Iterator[Hit]:
                 ):
                     yield Hit(secret.start, secret.end, "password")
                     return
+        at_once = adjacent is not None and position == adjacent.end()
+        if (at_once or is_verb) and not value.quoted and values.is_word_in_case(value.text):
+            continue  # `login Page2`, `pass TestLogin1`
         if kind != "creds" and _is_spoken(value.text, kind, quoted=value.quoted):
             yield Hit(value.start, value.end, _KIND[kind])
             return
@@ -190,6 +194,8 @@ def _is_spoken(value: str, kind: str, *, quoted: bool) -> bool:
         or (values.is_uuid(value) and kind != "token")
     ):
         return False
+    if kind == "key" and values.is_hex(value) and (len(value) not in (32, 64) or value != value.lower()):
+        return False  # a fingerprint
     if kind in ("token", "key"):
         return (values.is_uuid(value) and kind == "token") or _is_made_up(value, 12)
     if (
@@ -230,6 +236,9 @@ PROSE = Rule(
             "secret bearer cred user auth account psk"
         ),
         "log in",
+        "logged in",
+        "signed in",
+        "ing in",
         "log-in",
     ),
 )
@@ -247,12 +256,21 @@ _ACCOUNT = compile_(
 
 def _is_account_password(value: str) -> bool:
     value = value.rstrip(".,;:)")
-    return (
-        values.is_password_like(value)
-        and value != value.lower()
-        and value != value.upper()
-        and (sum(c.isdigit() for c in value) >= 2 or any(c in "!?#$%^&*+=" for c in value))
-    )
+    return values.is_password_like(value) and values.is_disorderly(value)
+
+
+_ADMIN = compile_(
+    r"(?:^|[\s\"'`(<])(?:admin|administrator|root|sa|ops|deploy|user):"
+    r"([A-Z][a-z]+\d{3,6}|[a-z]+[-_.][a-z]+-\d{3,6})(?:[\s\"'`)>,.]|$)"
+)
+
+
+def _find_accounts(text: Text) -> Iterator[Hit]:
+    for found in _ACCOUNT.finditer(text.text):
+        if _is_account_password(found[1]):
+            yield hit_of(found, "password")
+    for found in _ADMIN.finditer(text.text):
+        yield hit_of(found, "password")
 
 
 def _find_codes(text: Text) -> Iterator[Hit]:
@@ -319,7 +337,7 @@ ACCOUNT = Rule(
     "account",
     "an account's name and its password in one word",
     "admin:Correct9Horse77",
-    matching(_ACCOUNT, "password", accept=_is_account_password),
+    _find_accounts,
     words(
         "admin root user ops deploy sa svc ci guest backup postgres app test service jenkins grafana elastic "
         "oracle ubuntu"

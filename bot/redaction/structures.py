@@ -314,7 +314,7 @@ _HINT = compile_(
     r"|licen[cs]e|\bpat\b|sign(?:ing|ature)|otp|login|\bpass\b|\bpw\b|access"
 )
 _HARMLESS_BEFORE = compile_(
-    r"(?i)(?:sha-?\d{1,3}[:\-=]?|md5[:=]?|fingerprint:?|integrity|etag|digest|checksum|revision|commit|version"
+    r"(?i)(?:(?:next|page|continuation)[_-]?token|websocket-(?:key|accept)|sha-?\d{1,3}[:\-=]?|md5[:=]?|fingerprint:?|integrity|etag|digest|checksum|revision|commit|version"
     r"|(?:request|trace|span|cluster|amz|node|session|client|group|member|correlation)[_-]?id(?:-2)?|cursor|next"
     r"|page|rsa|ed25519|nistp\d+|hash|content-md5)[\"' :=]*\z"
 )
@@ -327,27 +327,22 @@ def find_striking(text: Text) -> Iterator[Hit]:
         start, end = found.span(1)
         if (
             not values.is_striking(found[1])
-            or found[1].startswith("AAAA")
+            or found[1].startswith(("AAAA", "sha1", "sha2", "sha3", "sha5"))
             or _HARMLESS_BEFORE.search(source[max(0, start - 30) : start])
         ):
             continue
-        line = source.rfind("\n", 0, start) + 1
-        if "arn:" in source[max(line, start - 120) : start].rsplit(" ", 1)[-1]:
-            continue
-        if _HINT.search(source[max(line, start - 120) : start]) or _HINT.search(
-            source[end : min(len(source), end + 40)].split("\n")[0]
-        ):
+        line = max(source.rfind("\n", 0, start) + 1, start - 80)
+        before = source[line:start]
+        if _HINT.search(before) and "arn:" not in before.rsplit(" ", 1)[-1]:
             yield Hit(start, end, "token")
 
 
 def _is_protocol_secret(value: str) -> bool:
     if values.is_name(value) or values.is_placeholder(value) or values.is_status(value):
         return False
-    return (
-        values.is_random(value, 12)
-        or (values.is_password_like(value) and not values.is_name(value))
-        or b"\x00" in decoded(value)[:1]
-    )
+    if values.is_reference(value) or values.is_word_in_case(value):
+        return False
+    return values.is_random(value, 12) or values.is_password_like(value) or decoded(value)[:1] == b"\x00"
 
 
 def _is_conf_secret(value: str) -> bool:

@@ -81,7 +81,8 @@ _HOST = re.compile(
 )
 _VERSION = re.compile(r"(?i)v?\d+(?:\.\d+)+(?:[-+.~]?[\w.]+)*")
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_./:][a-z0-9]+)*")
-_CAMEL = re.compile(r"(?:[A-Z]\d)?[A-Z]*[a-z]+\d?(?:[A-Z]+[a-z]+)+\d{0,3}")
+_CAMEL = re.compile(r"(?:[A-Z]\d)?[A-Z]*[a-z]+\d?(?:[A-Z]+[a-z]+)+[A-Z]?\d{0,3}")
+_WORD_IN_CASE = re.compile(r"[A-Z]?[a-z]+\d{0,2}")
 _IDENTIFIER = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _TICKET = re.compile(r"[A-Z]{1,8}[-#_]?\d+(?:[-.]\d+)*")
 _JOINTS = re.compile(r"[-_/.:]")
@@ -123,7 +124,9 @@ def is_reference(value: str) -> bool:
     if len(value) > 300:
         return False
     if _PATH.fullmatch(value):
-        return not any(is_random(part, 20) for part in re.split(r"[/\\]", value)) and not _is_base64(value)
+        return not any(
+            is_striking(part) or (len(part) >= 20 and is_hex(part)) for part in re.split(r"[/\\]", value)
+        ) and not _is_base64(value)
     return bool(
         _DOTTED.fullmatch(value)
         or _SCREAMING.fullmatch(value)
@@ -240,6 +243,17 @@ def is_striking(value: str) -> bool:
     if any(len(part) >= 4 and part.isalpha() and part[1:].islower() for part in _JOINTS.split(value)):
         return False
     return not (is_uuid(value) or is_hex(value) or is_placeholder(value) or is_reference(value) or is_place(value))
+
+
+def is_word_in_case(value: str) -> bool:
+    """True for a word or CamelCase with few digits at its end: `Page2`, `TestLoginV2`."""
+    return bool(_WORD_IN_CASE.fullmatch(value) or _CAMEL.fullmatch(value))
+
+
+def is_disorderly(value: str) -> bool:
+    """True for a password that no name, tag or path looks like: a symbol, or classes that change often."""
+    mixed = value != value.lower() and value != value.upper() and _DIGIT.search(value) is not None
+    return mixed and (_SYMBOL.search(value) is not None or (_changes(value) >= 5 and not value[0].isdigit()))
 
 
 def is_moment(value: str) -> bool:

@@ -412,6 +412,19 @@ password="⟦{alnum6}\"{alnum6}⟧"
 PASSWORD=⟦{alnum6}&{alnum6}⟧
 DB_PASSWORD=⟦{alnum6};{alnum6}⟧
 password=⟦{alnum6},{alnum6}⟧ user=⟪app⟫
+# pairs, as people write them
+ID/PW: shop-admin/⟦{pw}⟧
+id/pw shopadmin / ⟦{alnum12}⟧ for ⟪the old CRM⟫
+user/password = report:⟦{pw}⟧
+10.3.0.9 (ops/⟦{alnum12}⟧) is ⟪the jump host⟫
+vnc on ⟪10.3.0.9⟫ --> viewer/⟦{alnum12}⟧
+비밀번호: ⟦{pw}⟧
+パスワードは⟦{pw}⟧
+P/W: ⟦{pw}⟧
+pasword=⟦{pw}⟧ host ⟪db-1⟫
+ops@⟪10.1.1.4⟫ (pw:⟦{pw}⟧)
+account(crm)/pwd(⟦{alnum12}⟧)
+the crm-token ⟦{alnum32}⟧ is dead
 """
 
 PERSONAL = r"""
@@ -593,6 +606,128 @@ credentials: include
 credentials for vault are managed by terraform
 login page returns 500
 login failed for 3 users
+user/pass auth disabled
+login/password form broken since 1.42.0
+id/pw mismatch for user bob42
+root/Documents2024
+admin/Dashboard2 returned 500
+app/Http/Controllers/Auth2Controller.php line 41
+postgres:16.3-alpine3.20 pulled
+postgres:15Beta1 not found
+10.0.0.1 (eth0/Rack12B)
+node-1@10.0.0.4 (worker/Zone2)
+AUTH failed for user app1
+LOGIN failed user=bob attempts=3
+--- PASS: TestLoginV2 (0.00s)
+PASS TestAuthToken2
+PASS  src/auth/Token2.test.ts (4.2 s)
+PASS ./lib/Session3Store.spec.js
+auth TestUser01 ok
+Login Page2 slow
+pi_3MtwBwLkdIwHu7ix28a3tqPa requires_payment_method token service
+evt_1NG8Du2eZvKYlo2CUI79vXWy delivered to auth webhook
+chatcmpl-9aBcDeFgHiJkLmNoPqRsTuVwXyZ12 used 412 tokens
+request req_7gHs8JkLmN2pQr in auth-service
+kafka cluster Kq7Xb2YcdEfGhIjKlMnOpQ lost token topic
+nextToken=AAMA-EFRSURBSGhtRjZ0 page 3
+continuationToken: 1-ABCdef123456
+pageToken CAUQAA
+etag W/"33a64df551425fcc55e4d42a148795d9f25f89d4"
+X-Cache-Key: /v1/orders?id=4411
+cache-key=v2-linux-npm-9f8e7d6c5b4a
+Cache-Control: private, max-age=0
+Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==
+Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=
+ssh key SHA256:Xq7Yb2ZcdEfGhIjKlMnOpQrStUvWxYz0123456789AB added for deploy
+gpg: key 9F8E7D6C5B4A3F2E: public key "Release Bot" imported
+gpg: Signature made using RSA key 9F8E7D6C5B4A3F2E1A0B9C8D7E6F5A4B3C2D1E0F
+apt-key deprecated, NO_PUBKEY 871920D1991BC93C
+public key pin sha256//r/mIkG3eEpVdm+u/ko/cwxzOMo1bk4TyHIlByibiA5E=
+certificate serial 03:AC:5C:26:6A:0B:40:9B:8F:0B:79:F2:AE:46:25:77
+subject key identifier 5E:8C:53:18:22:60:1D:56:71:D6:6A:A0:CC:64:A0:60
+nonce=5f2b9c mismatch in oauth flow
+state=xyz&code=expired in callback
+GET /callback?code=invalid_grant&state=1
+oauth error: invalid_client client_id=checkout-web
+client_id=3f2c1b0a9e8d7c6b5a49 not allowed
+AppId: 4f1c2d3e-5a6b-7c8d-9e0f-1a2b3c4d5e6f
+tenant 4f1c2d3e-5a6b-7c8d-9e0f-1a2b3c4d5e6f: token issuance 5xx
+keyVersion=3f2c1b0a9e8d7c6b5a49 in vault kv
+key vault kv-shop-prod throttled
+secret version 4f1c2d3e5a6b7c8d9e0f1a2b3c4d5e6f enabled
+Secret orders-db-v20261130 rotated
+secret/orders-db-v2 updated by external-secrets
+token bucket tb_orders_v2 empty
+token ring 10.0.0.1
+session count 4411, sessions_active=99
+sessionid missing in 12% of requests
+cookie size 4099 bytes
+Set-Cookie: theme=dark; Path=/; Max-Age=31536000
+csrf check failed for /cart
+jwt kid=2026-11-a not found in JWKS
+JWT alg HS256 rejected, want RS256
+auth code flow step 2 of 3
+error code 40163: code already used
+exit code 137 for pod auth-7d9c5b6f4d-x2k8q
+pin 8 of gpio, PIN=8
+verification code path not covered by tests
+OTP delivery latency p99 8.2 s
+passcode feature flag on
+account number column is nullable
+account 4411 locked after 5 attempts
+routing number of shards 12
+sort code path ab12
+born 3 seconds ago
+phone numbers table 12345678 rows
+call 4411 times per second
+called 12345678 times
+reach 99.95 %
+mobile app 4.12.0 build 20261130
+fax queue 0
+text column too long 12345678 bytes
+contact sre-oncall in #incidents
+user agent okhttp/4.12.0
+visitor count 104.16.132.229
+from 52.95.110.1 to 10.0.0.4 dropped 12%
+peer 3.120.4.5 down
+DNS 1.1.1.1 and 9.9.9.9 slow
+src=10.1.2.3 dst=52.95.110.1 proto=tcp
+client 10.4.5.6 disconnected
+master_key_rotation: enabled
+kms key alias/checkout-prod pending deletion
+kms key 4f1c2d3e-5a6b-7c8d-9e0f-1a2b3c4d5e6f disabled
+AccessKeyLastUsed 2026-11-30T10:00:00Z
+api key rotation on 2026-12-01
+API key quota 4096 per day
+password age 91 days
+password expires 2026-12-01
+password hash upgrade bcrypt -> argon2id
+Passwords: 0 leaked, 12 weak
+pwd: /srv/app
+PWD=/home/deploy/shop-2.4.1
+cwd=/srv/app pw=0
+mysql -uroot -p < dump.sql
+mysql -h db-1 -P 3307 -p shop
+docker run --rm -p 8080:8080 -u 1000:1000 shop/api:1.42.0
+docker compose -p shop up -d
+curl -u deploy https://nexus.shop.net
+curl -A "Mozilla/5.0" -o out.json https://api.shop.net
+tar -xzpf backup.tgz
+cp -p a b; mkdir -p /a/b
+ssh -p 2222 ops@web-1 'echo ok'
+nc -p 4444 -l
+psql -p 5433 -U app orders
+redis-cli -p 6380 -a "$REDIS_PASSWORD" ping
+ps -p 1234 -o comm
+zip -r backup.zip /data -x '*.log'
+vault kv get secret/orders/db
+vault token renew -increment=1h
+kubectl create token builder --duration=10m
+aws sts get-caller-identity --profile prod-admin
+az keyvault secret show --vault-name kv-shop --name db-password
+gh secret list --repo shop/api
+export KUBECONFIG=/home/ops/.kube/config
+openssl s_client -connect api.shop.net:443 -servername api.shop.net
 """
 
 
