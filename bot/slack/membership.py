@@ -8,6 +8,7 @@ MembershipUnavailable; it is never an empty answer.
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -16,6 +17,7 @@ from typing import Any
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.access.models import Person, Place, PlaceKind
@@ -32,6 +34,8 @@ _LISTED_EVERY = 15 * 60.0
 """Seconds between listings of all people: another replica may have got the event."""
 _LISTED_AGAIN = 30.0
 """Seconds after a listing that failed."""
+_LISTING_PATIENCE = 20.0
+"""Seconds for one page of all people, for which nobody waits."""
 _PAGE = 1000
 """Slack's largest page. Listing is limited to about 20 calls a minute."""
 _STRANGERS = 8
@@ -75,7 +79,11 @@ class SlackMembership:
     def __init__(
         self, client: AsyncWebClient, *, patience: float = 4.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._client, self._patience, self._clock = client, patience, clock
+        self._client = copy.copy(client)
+        # a rate limit is an answer here and now ("can't be told"), and not a reason to let somebody wait
+        handlers = [h for h in client.retry_handlers if not isinstance(h, AsyncRateLimitErrorRetryHandler)]
+        self._client.retry_handlers = handlers
+        self._patience, self._clock = patience, clock
         self._people: dict[str, _Known] = {}
         self._listings = Recent(self._list_people, RECENT, clock)
         self._asked = Recent(self._ask_person, RECENT, clock)
@@ -318,11 +326,12 @@ class SlackMembership:
     # --- calls ------------------------------------------------------------------------------------------------
 
     async def _pages(self, method: str, *, patient: bool = False, **params: str) -> AsyncIterator[Mapping[str, Any]]:
-        """Every page of a list. `patient`: waits where Slack limits it."""
+        """Every page of a list. `patient`: nobody waits for it, so it waits where Slack is slow or limits it."""
         cursor = ""
         while True:
             try:
-                page = await self._call(method, limit=str(_PAGE), **params, **({"cursor": cursor} if cursor else {}))
+                asked = {"limit": str(_PAGE), **params, **({"cursor": cursor} if cursor else {})}
+                page = await self._call(method, patience=_LISTING_PATIENCE if patient else None, **asked)
             except _Throttled as limited:
                 if not patient or limited.seconds > 60:
                     raise
@@ -333,13 +342,13 @@ class SlackMembership:
             if not cursor:
                 return
 
-    async def _call(self, method: str, **params: str) -> Mapping[str, Any]:
+    async def _call(self, method: str, *, patience: float | None = None, **params: str) -> Mapping[str, Any]:
         """One call. Raises _SlackSays where Slack knows that there is none, else MembershipUnavailable."""
         wait = self._limited.get(method, 0.0) - self._clock()
         if wait > 0:
             raise _Throttled(method, wait)
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(patience or self._patience):
                 verb = "POST" if method == "auth.test" else "GET"  # as the SDK's own methods do
                 response = await self._client.api_call(method, http_verb=verb, params=params)
         except SlackApiError as error:
