@@ -216,8 +216,7 @@ def _is_made_up(value: str, length: int) -> bool:
         or values.is_place(value)
         or values.is_reference(value)
         or values.is_placeholder(value)
-        or "://" in value
-        or "(" in value
+        or any(mark in value for mark in ("://", "(", "@"))
     ):
         return False
     if ":" in value or ("/" in value and not values.is_random(value.replace("/", ""), 32)):

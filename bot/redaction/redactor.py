@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import time
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -201,24 +202,20 @@ class Redactor:
         return Clean("".join((*pieces, text[position:])), tuple(spans))
 
     def _find(self, view: View, clock: _Clock) -> list[_Found]:
-        source = Text(view.text)
-        placeholders = [found.span() for found in _PLACEHOLDER.finditer(view.text)]
         secrets: list[_Found] = []
         people: list[_Found] = []
-        for name, hit in self._hits(source, clock):
-            value = view.text[hit.start : hit.end]
-            if (
-                hit.end <= hit.start
-                or self._is_allowed(value)
-                or any(a < hit.end and hit.start < b for a, b in placeholders)
-            ):
+        placeholders = [found.span() for found in _PLACEHOLDER.finditer(view.text)]
+        for name, hit in self._hits(Text(view.text), clock):
+            if self._is_allowed(view.text[hit.start : hit.end]):
                 continue
-            one = _Found(*view.raw_span(hit.start, hit.end), hit.kind, name, value)
-            (people if hit.kind in _PERSONAL else secrets).append(one)
+            for start, end in _outside(hit.start, hit.end, placeholders):
+                one = _Found(*view.raw_span(start, end), hit.kind, name, view.text[start:end])
+                (people if hit.kind in _PERSONAL else secrets).append(one)
         secrets += list(self._hidden_tokens(view, secrets, clock))
         # an e-mail rule would eat the host of `user:password@host`: personal data gives way
         secrets = _disjoint(secrets)
-        return secrets + [one for one in people if not any(s.start < one.end and one.start < s.end for s in secrets)]
+        starts = [one.start for one in secrets]
+        return secrets + [one for one in people if not _touches(one, secrets, starts)]
 
     def _hits(self, text: Text, clock: _Clock) -> Iterator[tuple[str, Hit]]:
         for format_ in self._formats.open(text.text):
@@ -336,6 +333,23 @@ def _shortest(format_: Format, flattened: View, start: int, end: int) -> tuple[i
         if (whole := format_.unbound.fullmatch(flattened.text[start:at])) is not None:
             return start, start + whole.end()
     return start, end
+
+
+def _outside(start: int, end: int, placeholders: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What of [start, end) is not placeholder already."""
+    for a, b in placeholders:
+        if a < end and start < b:
+            if start < a:
+                yield start, a
+            start = b
+    if start < end:
+        yield start, end
+
+
+def _touches(one: _Found, spans: list[_Found], starts: list[int]) -> bool:
+    """Whether a span overlaps any of `spans`, which are in order and apart; `starts` are theirs."""
+    index = bisect_left(starts, one.end)
+    return index > 0 and spans[index - 1].end > one.start
 
 
 def _disjoint(found: Iterable[_Found]) -> list[_Found]:

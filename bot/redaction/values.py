@@ -50,7 +50,7 @@ _REFERENCE_PREFIXES = tuple(
         """
         vault: op:// ssm: ssm:// arn: env: file: file:// secretref: secretsmanager: awskms: gcpkms: sops: ENC[
         ENC( AQICAHENC !vault !secret !Ref !GetAtt !Sub @Microsoft.KeyVault keyvault: kms: doppler: bitwarden:
-        keychain: projects/ configmap: ref+ {% <% ${ $( %( #{ @{ ‹ https:// http:// s3:// gs:// self. this.
+        keychain: projects/ configmap: ref+ {% <% ${ $( %( #{ @{ https:// http:// s3:// gs:// self. this.
         process.env os.environ spec. data. var. local. module. secrets. env. inputs. steps. vars. github. .Values
         """
     )
@@ -61,6 +61,7 @@ _FORMAT = re.compile(r"%[-+0-9.]*[a-zA-Z]|%\(\w+\)s|\{\w*(?:[:!.]\w*)*\}|:[a-z_]
 _BRACKETED = re.compile(r"[\[(<{]+[ ]?[A-Za-z_*.\-][\w .\-:/|,'\"*@]*[\])>}]*")
 _MASKED_PART = re.compile(r"[*•●█]{3,}|…|\.{3,}|(?i:x{5,})")
 _MUSTACHE = re.compile(r"\{\{-?[\s\w.$|\"'()\-]*\}{0,2}")
+_DONE = re.compile(r"(?:‹[a-z\-]+-\d+›[.,;:)]*)+")
 _NOT_WORDS = re.compile(r"\d{2}|[!@#$%^&+=]")
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+\-]+[/\\]*)+|(?:[\w.\-]+/){2,}[\w.\-]*")
@@ -104,7 +105,7 @@ def is_placeholder(value: str) -> bool:
         return not text
     if text.startswith(_REFERENCE_PREFIXES) or _MASK.fullmatch(text) or _MASKED_PART.search(text[:200]):
         return True
-    if _MUSTACHE.fullmatch(text):
+    if _MUSTACHE.fullmatch(text) or _DONE.fullmatch(text):
         return True
     if "{" in text and len(_TEMPLATE.sub("", text)) < min(6, len(text)):
         return True
@@ -275,6 +276,9 @@ def is_password_like(value: str) -> bool:
     upper, lower = value != value.lower(), value != value.upper()
     if not (upper or lower) or is_name(value) or is_place(value) or is_uuid(value) or is_reference(value):
         return False
+    user, at, host = value.partition("@")
+    if at and _NAME.fullmatch(user) and (is_place(host) or ("-" in host and _NAME.fullmatch(host))):
+        return False  # `root@web-1`
     symbol = _SYMBOL.search(value)
     if not _DIGIT.search(value):
         return symbol is not None and upper and len(value.rstrip("!?.,:;)")) >= 6 and value[-1:] != symbol[0]

@@ -62,6 +62,12 @@ def test_new_secrets_beside_old_placeholders_get_new_numbers(redactor: Redactor)
     assert redactor.redact(f"password=‹password-1› then password={PASSWORD}").text.endswith("password=‹password-2›")
 
 
+def test_a_placeholder_beside_a_secret_hides_nothing(redactor: Redactor) -> None:
+    clean = redactor.redact(f"password=‹password-1›{PASSWORD}")
+    assert PASSWORD not in clean.text
+    assert clean.text.startswith("password=‹password-1›")
+
+
 def test_a_text_over_the_cap_is_cut_between_words_and_says_so() -> None:
     clean = Redactor(max_chars=100).redact("word " * 19 + f"password={PASSWORD}")
     assert clean.text.startswith("word word")
