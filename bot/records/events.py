@@ -20,7 +20,7 @@ from bot.records.database import create_tables, metadata, writing
 
 LEASE = 90.0
 """Seconds after which work that nobody renewed counts as abandoned."""
-MOST_ATTEMPTS = 3
+MOST_ATTEMPTS = 5
 KEPT = 3 * 86_400.0
 """Seconds for which a finished key is remembered; Slack's last redelivery comes after minutes."""
 

@@ -224,7 +224,13 @@ def _quiet() -> logging.Logger:
     """Bolt copies this logger's level: below a warning it writes whole messages down."""
     logger = logging.getLogger("slack_bolt")
     logger.setLevel(logging.WARNING)
+    logger.addFilter(_worth_saying)
     return logger
+
+
+def _worth_saying(record: logging.LogRecord) -> bool:
+    """Not worth it: that of a token in the environment and a client with it the client is taken, as is meant."""
+    return not record.getMessage().startswith("As you gave `client` as well")
 
 
 async def _nothing() -> None:
