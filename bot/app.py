@@ -126,6 +126,8 @@ def assemble(settings: Settings, membership: Membership, *, policy_required: boo
         engine.dispose()
 
 
+_LOOK_EVERY = 5.0
+"""Seconds between looks at the index and at what other replicas published."""
 _PATIENCE = 20.0
 """Seconds that the first sync may hold up a bot that has a complete index already."""
 
@@ -140,9 +142,7 @@ async def serving(settings: Settings, progress: Progress | None = None) -> Async
     with assemble(settings, membership, policy_required=True) as parts:
 
         def sync() -> SyncReport:
-            report = parts.publisher.sync(progress)
-            log.info("%s", report)
-            return report
+            return parts.publisher.sync(progress)
 
         first = asyncio.create_task(asyncio.to_thread(sync))
         edge = SlackEdge(settings, parts.answering, parts.engine, membership, sync=sync)
@@ -152,6 +152,7 @@ async def serving(settings: Settings, progress: Progress | None = None) -> Async
             await edge.start()
             if settings.watch:
                 tasks.append(asyncio.create_task(watch(settings.runbooks_dir, lambda: asyncio.to_thread(sync))))
+            tasks.append(asyncio.create_task(_tend(parts.publisher)))
             yield parts, edge
         finally:
             for task in tasks:
@@ -174,3 +175,13 @@ async def _first(sync: asyncio.Task[SyncReport], *, complete: bool) -> None:
         if not complete:
             raise
         log.error("the index could not be brought up to date, the last complete one serves: %s", error)
+
+
+async def _tend(publisher: Publisher) -> None:
+    """Take over what another replica has published, and see that the index is whole."""
+    while True:
+        await asyncio.sleep(_LOOK_EVERY)
+        try:
+            await asyncio.to_thread(publisher.tend)
+        except RunbookBotError as error:
+            log.error("the index needs care: %s", error)

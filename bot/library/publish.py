@@ -160,11 +160,26 @@ class Publisher:
                     self._publish(published.runbooks, published.passages, published.catalogue)
             return self._live
 
-    def refresh(self) -> Snapshot:
-        """Serve what another process has published since, if any did. Raises RecordsUnavailable."""
-        if self._manifest.generation() != self._live.generation:
-            with self._syncing:
-                self._serve(self._manifest.read())
+    def tend(self) -> Snapshot:
+        """Serve what another process has published since, and build a damaged index anew. Quick where all is well.
+
+        Raises IndexUnavailable, RecordsUnavailable, EmbeddingFailed; what is live stays live then.
+        """
+        if not self._syncing.acquire(blocking=False):
+            return self._live  # a sync sees to the same
+        try:
+            self._catch_up()
+            try:
+                self._look()
+            except IndexDamaged as damage:
+                with self._manifest.exclusive():
+                    if not self._catch_up():  # unless another process was quicker
+                        live = self._live
+                        self._abandon(damage)
+                        if live.embedder == self._fingerprint:
+                            self._publish(live.runbooks, live.passages, live.catalogue)
+        finally:
+            self._syncing.release()
         return self._live
 
     def sync(self, progress: Progress | None = None, *, allow_empty: bool = False) -> SyncReport:
@@ -175,9 +190,7 @@ class Publisher:
         """
         with self._syncing, self._manifest.exclusive():
             started = monotonic()
-            if self._manifest.generation() != self._live.generation:
-                self._serve(self._manifest.read())
-                self._leftover.clear()
+            self._catch_up()
             library = self._read_folder(progress, allow_empty)
             pages = {page.path: page for page in self._with_last_good(library) if not self._closed(page)}
             if not pages and not allow_empty:
@@ -185,6 +198,7 @@ class Publisher:
             passages = self._cut_all(pages, progress)
             before = self._live.passages.keys()
             try:
+                self._sweep()
                 self._look()
                 embedded = self._publish(pages, passages, library.catalogue, progress)
             except IndexDamaged as damage:
@@ -275,10 +289,17 @@ class Publisher:
     def _serve(self, live: Snapshot) -> None:
         self._live = live if self._embedder_named(live.embedder) else replace(live, collection="")
 
+    def _catch_up(self) -> bool:
+        """Serve what another process published, if any did."""
+        if self._manifest.generation() == self._live.generation:
+            return False
+        self._serve(self._manifest.read())
+        self._leftover.clear()
+        return True
+
     def _look(self) -> None:
         """See that the live collection is still there, at a glance. Raises IndexDamaged."""
         if self._live.collection:
-            self._sweep()
             self._store.check(self._live.collection, list(islice(self._live.passages, 20)))
 
     def _abandon(self, damage: IndexDamaged) -> None:

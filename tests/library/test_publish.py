@@ -440,7 +440,7 @@ def test_replicas_see_what_one_of_them_published(chroma_url: str, postgres_url: 
         one.write({"a.md": page("Apples", "alpha first", "delta instead")})
         one.publisher.sync()
         assert two.find("bravo second")[0].path == "a.md"  # the replaced passage stays for questions on their way
-        assert "delta" in "".join(p.text for p in two.publisher.refresh().passages.values())
+        assert "delta" in "".join(p.text for p in two.publisher.tend().passages.values())
         assert two.publisher.live() == one.publisher.live()
         assert two.find("delta instead")[0].path == "a.md"
 

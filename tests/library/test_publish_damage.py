@@ -132,7 +132,8 @@ def test_the_folder_goes_away_while_it_runs(tmp_path: Path) -> None:
         assert shop.stored() == set(shop.publisher.live().passages)
 
 
-def test_damage_while_it_runs_is_mended_by_the_next_sync(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["sync", "tend"])
+def test_damage_while_it_runs_is_mended(tmp_path: Path, by: str) -> None:
     with shop_in(tmp_path) as shop:
         shop.write(generated(10))
         shop.start().sync()
@@ -140,9 +141,13 @@ def test_damage_while_it_runs_is_mended_by_the_next_sync(tmp_path: Path) -> None
         shop.store.delete(live.collection, list(live.passages)[:5])
         with pytest.raises(IndexUnavailable):
             shop.find("alarm7 symptom7 first")
-        report = shop.publisher.sync()
-        assert (report.passages, report.embedded, report.unchanged) == (30, 0, 30)
+        before = len(shop.embedder.texts)
+        getattr(shop.publisher, by)()
         assert shop.find("alarm7 symptom7 first")[0].title == "Alarm7"
+        mended = shop.publisher.live()
+        assert (mended.passages, len(shop.embedder.texts)) == (live.passages, before)
+        assert mended.generation > live.generation
+        assert shop.publisher.tend() is mended
 
 
 def test_only_the_last_damaged_files_are_kept(tmp_path: Path) -> None:
