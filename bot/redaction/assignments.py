@@ -21,7 +21,7 @@ _CORE = compile_(rf"(?i)(?:{CORE})")
 
 # --- keys ---------------------------------------------------------------------------------------------------
 
-_KEY_CHARS = re.compile(r"[\w.\-$]")
+_KEY_HEAD = re.compile(r"[\w.\-$]*")
 _KEY_TAIL = re.compile(r"[\w.\-]{0,80}(?:\[[\w\-]{0,20}\])?")
 _FLAG = re.compile(r"--?[A-Za-z][\w.\-]*\Z")
 _QUERY_KEYS = frozenset({"key", "auth", "sig", "sid", "code"})
@@ -53,9 +53,8 @@ class _Key:
 
 
 def _key(text: str, start: int, end: int) -> _Key:
-    left = start
-    while left > 0 and start - left < 80 and _KEY_CHARS.match(text[left - 1]):
-        left -= 1
+    head = _KEY_HEAD.match(text[max(0, start - 80) : start][::-1])
+    left = start - (head.end() if head else 0)
     tail = _KEY_TAIL.match(text, end)
     right = tail.end() if tail else end
     return _Key(left, right, text[left:right].strip("."), text[max(0, left - 10) : left])
