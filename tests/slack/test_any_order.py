@@ -115,6 +115,7 @@ class World:
 
     async def restart(self) -> None:
         """The process is gone in the middle of everything."""
+        self.bot.edge.desk.spawn = lambda work: work.close()  # what still comes in finds nobody
         await self.bot.edge._socket.close_async()
         tasks = list(self.bot.edge.desk._tasks)
         for task in tasks:
