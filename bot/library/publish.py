@@ -263,7 +263,7 @@ class Publisher:
             if progress:
                 progress("cutting", done, len(pages))
             old = live.runbooks.get(path)
-            same = same_rules and old and (old.version, old.title) == (page.version, page.title)
+            same = same_rules and old and _cut_from(old) == _cut_from(page)
             for passage in live.passages_of[path] if same else self._cut(page, self._embedder):
                 passages[passage.id] = passage
         return passages
@@ -431,6 +431,11 @@ class Publisher:
         for name in self._store.collections():
             if name != collection and name.startswith("runbooks-" if self._store.private else self._ours):
                 self._store.drop(name)
+
+
+def _cut_from(page: Runbook) -> tuple[object, ...]:
+    """All of a page that its passages depend on."""
+    return page.version, page.title, page.body_line, page.headings
 
 
 def _hash(text: str) -> str:
