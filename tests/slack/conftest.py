@@ -180,7 +180,7 @@ async def start(workspace: Workspace, tmp_path: Path) -> AsyncIterator[Start]:
     policy = load_policy(tmp_path / "access.yaml")
     async with AsyncExitStack() as stack:
 
-        async def begin(*, connect: bool = True, stop: bool = True, **overrides: Any) -> Bot:
+        async def begin(*, connect: bool = True, stop: bool = True, database: str = "", **overrides: Any) -> Bot:
             values: dict[str, Any] = {
                 "slack_bot_token": workspace.bot_token,
                 "slack_app_token": workspace.app_token,
@@ -190,7 +190,7 @@ async def start(workspace: Workspace, tmp_path: Path) -> AsyncIterator[Start]:
                 "runbook_url": "https://runbooks.example/{path}",
             }
             settings = Settings(_env_file=None, **{**values, **overrides})
-            engine = open_database(tmp_path / "records.db")
+            engine = open_database(database or tmp_path / "records.db")
             from bot.slack.delivery import slack_client
 
             membership = SlackMembership(slack_client(settings))
