@@ -128,6 +128,8 @@ def assemble(settings: Settings, membership: Membership, *, policy_required: boo
 
 _LOOK_EVERY = 5.0
 """Seconds between looks at the index and at what other replicas published."""
+_LOOK_EVERY = 5.0
+"""Seconds between looks at the policy, at what another replica published, and at whether the index is whole."""
 _PATIENCE = 20.0
 """Seconds that the first sync may hold up a bot that has a complete index already."""
 
@@ -150,6 +152,7 @@ async def serving(settings: Settings, progress: Progress | None = None) -> Async
         try:
             await _first(first, complete=bool(parts.publisher.live().collection))
             await edge.start()
+            tasks.append(asyncio.create_task(_keep_current(parts, sync)))
             if settings.watch:
                 tasks.append(asyncio.create_task(watch(settings.runbooks_dir, lambda: asyncio.to_thread(sync))))
             tasks.append(asyncio.create_task(_tend(parts.publisher)))
@@ -161,6 +164,21 @@ async def serving(settings: Settings, progress: Progress | None = None) -> Async
             await edge.stop()
             if parts.answering.writer:
                 await parts.answering.writer.close()
+
+
+async def _keep_current(parts: App, sync: Callable[[], SyncReport]) -> None:
+    """Sync when the policy has changed (a page may have been closed to all until now); else see what others did."""
+    seen = parts.policy().version
+    while True:
+        await asyncio.sleep(_LOOK_EVERY)
+        try:
+            if (now := parts.policy().version) != seen:
+                await asyncio.to_thread(sync)
+                seen = now
+            else:
+                await asyncio.to_thread(parts.publisher.tend)
+        except RunbookBotError as error:
+            log.error("the index could not be kept up to date: %s", error)
 
 
 async def _first(sync: asyncio.Task[SyncReport], *, complete: bool) -> None:

@@ -263,7 +263,12 @@ class Answering:
     async def _rest(
         self, question: Question, clean: Clean, place: Readership, asker: Readership, thread: Answer | NoAnswer | None
     ) -> Answer | NoAnswer | None:
-        """What only the asker may read, from a search and a prompt of its own: once, and only if it cites something."""
+        """What only the asker may read, from a search and a prompt of its own: once, and only if it cites something.
+
+        Where their rights could not be looked up in full they are told so, whatever was found (DESIGN.md, "Access").
+        """
+        if not asker.checked:
+            return await self._outcome(question, clean, asker, {})
         here, theirs = self.readable(place), self.readable(asker)
         if theirs.keys() <= here.keys():
             return None

@@ -24,7 +24,7 @@ _HARD = re.compile(
       | (?<![\w-])--?[A-Za-z][\w-]*                     # flags
       | [A-Za-z_$][\w$]*(?:[._:/@-][\w$]+)*\d[\w$.:/@-]*  # identifiers with a digit
       | \w+(?:[_.:/@]\w+)+                              # snake_case, dotted.names, a:b, a/b
-      | \b[A-Z]{2,}[A-Z0-9_]*\b                         # NAMES
+      | \b[A-Z]{2,}[A-Z0-9_]*(?:-[A-Z0-9_]+)*\b         # NAMES
       | \b[a-z]+[A-Z]\w*\b | \b[A-Z][a-z0-9]+[A-Z]\w*\b # camelCase, CamelCase
       | \d+(?:[.,]\d+)*\s?(?:%|[A-Za-zµ]{1,8}\b)?       # numbers, with their unit
     """,

@@ -55,6 +55,10 @@ class Clicks:
         if kept is None or kept.channel != pointer.channel:
             await desk.replies.tell(pointer, note(sentences.RECORD_GONE))
             return
+        if not pointer.channel.startswith("D") and not await desk.path.access.present(pointer.user, pointer.channel):
+            # a question's words are for those who are in its place now
+            await desk.replies.tell(pointer, note(sentences.RECORD_GONE))
+            return
         words, alert = await desk.origin(kept.origin)
         if not words.strip():
             await desk.replies.tell(pointer, note(sentences.MESSAGE_GONE))

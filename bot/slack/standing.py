@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from bot.access.decisions import Access
 from bot.access.models import PlaceKind, Readership
 from bot.errors import DeliveryError
-from bot.library.models import Live, Runbook
+from bot.library.models import Live
 from bot.records.answers import Answers, Kept
 from bot.slack.delivery import Delivery
 from bot.slack.render import Card, taken_back
@@ -95,14 +94,16 @@ class Standing:
                 await self._take_back(kept)
 
     def _may_stand(self, kept: Kept, readers: Readership, allowed: frozenset[str]) -> bool:
-        runbooks = self._live().runbooks
-        for path in {*(target.runbook for target in kept.targets), *_cited(kept)}:
-            if path in allowed:
-                continue
-            # a page that is gone can't be opened by anybody; what its path is labelled as holds for its quotes
-            page = runbooks.get(path) or replace(_NO_PAGE, path=path)
-            if not self._access.decide(readers, page).allowed:
-                return False
+        """Whether everything in it is a live page that these readers may open.
+
+        A page that is not live any more may have closed itself (its own audience, a broken front matter) or be gone:
+        either way nobody can open it, and when in doubt less is shown.
+        """
+        cited = {*(target.runbook for target in kept.targets), *_cited(kept)}
+        for path in cited - allowed:
+            if page := self._live().runbooks.get(path):
+                self._access.decide(readers, page)  # logs why
+            return False
         return True
 
     async def _take_back(self, kept: Kept) -> bool:
@@ -118,7 +119,6 @@ class Standing:
 
 
 _NOTHING_THERE = frozenset({"message_not_found", "thread_not_found"})
-_NO_PAGE = Runbook(path="", title="", text="", version="")
 
 
 def _cited(kept: Kept) -> set[str]:

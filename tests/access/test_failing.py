@@ -166,7 +166,6 @@ async def test_what_stands_is_not_taken_back_for_that_alone(bot: Whole, down: An
     assert "MARKEROPEN" not in json.dumps(bot.workspace.thread("incidents", ts))
 
 
-@pytest.mark.xfail(strict=True, reason="the pipeline gives the asker nothing where the place shows as much")
 @failing
 async def test_who_asks_in_a_place_is_told_too(bot: Whole, down: Any, fault: dict[str, Any]) -> None:
     down(fault, "usergroups.*")
@@ -176,7 +175,6 @@ async def test_who_asks_in_a_place_is_told_too(bot: Whole, down: Any, fault: dic
     assert NOTICE in json.dumps(bot.workspace.ephemerals("ana"))
 
 
-@pytest.mark.xfail(strict=True, reason="a page that its own front matter closes leaves the index, and counts as gone")
 async def test_a_page_that_closes_itself_is_taken_back(bot: Whole) -> None:
     ts = bot.workspace.post_alert(alert("Plant", OPEN), "incidents")
     await bot.quiet()
