@@ -39,6 +39,7 @@ _GRAPH: CreateHNSWConfiguration = {
 _SAMPLE = 5
 _PATIENCE = 20.0
 """Seconds that a Chroma server may take for one request; writing the largest batch takes a few."""
+_CONNECT = 5.0
 _SAME = 0.999
 """A cosine from which on two vectors count as one: Chroma stores float32."""
 
@@ -252,11 +253,14 @@ class ChromaServer(ChromaStore):
     def __init__(self, url: str, token: str = "") -> None:
         """Connect. Raises ConfigurationError for an address that is none, IndexUnavailable where nobody answers."""
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigurationError("CHROMA_URL is no address", fix="http://host:8000")
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+            raise ConfigurationError("CHROMA_URL is no address of a Chroma server", fix="http://host:8000")
         secure = parts.scheme == "https"
         headers = {"Authorization": f"Bearer {token}", "X-Chroma-Token": token} if token else {}
         with _named():
+            # Chroma's client has no time limit, can't be given one, and asks the server before one can be set.
+            beat = httpx.get(f"{url.rstrip('/')}/api/v2/heartbeat", headers=headers, timeout=_CONNECT)
+            beat.raise_for_status()
             client = chromadb.HttpClient(
                 host=parts.hostname,
                 port=parts.port or (443 if secure else 8000),
@@ -265,14 +269,13 @@ class ChromaServer(ChromaStore):
                 settings=ChromaSettings(anonymized_telemetry=False),
             )
         super().__init__(cast(Client, client))
-        # Chroma's client has no time limit of its own, can't be given one, and leaves its connections open.
         inside: Any = self._client
         self._sessions: list[httpx.Client] = [part._server._session for part in (inside, inside._admin_client)]
         for session in self._sessions:
-            session.timeout = httpx.Timeout(_PATIENCE, connect=5)
+            session.timeout = httpx.Timeout(_PATIENCE, connect=_CONNECT)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Let go of the connections, which Chroma's client leaves open."""
         super().close()
         for session in self._sessions:
             session.close()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -146,10 +149,42 @@ def test_a_server_that_is_not_there_is_index_unavailable() -> None:
         ChromaServer(f"http://127.0.0.1:{free_port()}")
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host", "http://", "nonsense"])
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host", "http://", "http://host/path", "nonsense"])
 def test_an_address_that_is_none_says_which_setting(url: str) -> None:
     with pytest.raises(ConfigurationError, match="CHROMA_URL"):
         ChromaServer(url)
+
+
+class Recorder(BaseHTTPRequestHandler):
+    """Refuses everybody, or never answers; notes the headers."""
+
+    seen: ClassVar[list[str]] = []
+    hangs = False
+
+    def do_GET(self) -> None:
+        self.seen.append(f"{self.headers['Authorization']} {self.headers['X-Chroma-Token']}")
+        if self.hangs:
+            self.rfile.read(1)
+        self.send_response(401)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["refuses the token", "never answers"])
+def test_a_server_that_does_not_let_us_in_is_index_unavailable(hangs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Recorder, "hangs", hangs)
+    monkeypatch.setattr("bot.search.chroma._CONNECT", 0.5)
+    Recorder.seen.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Recorder) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        with pytest.raises(IndexUnavailable, match="out of reach"):
+            ChromaServer(f"http://127.0.0.1:{server.server_address[1]}", "a token")
+        server.shutdown()
+        serving.join()
+    assert Recorder.seen == ["Bearer a token a token"]
 
 
 def test_a_server_that_goes_away_is_index_unavailable_and_not_damage(tmp_path: Path) -> None:
