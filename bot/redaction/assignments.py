@@ -245,6 +245,7 @@ _SCHEME = re.compile(
 )
 _ANY_SCHEME = re.compile(r"[\"']?[A-Za-z][\w\-]{1,24}[ \t]+(?=[^\s=]{16})")
 _PARAMETER = re.compile(r"[A-Za-z]+=")
+_ARROW = re.compile(r"\\?[\"'`]?[ \t]{1,3}(?:->|=>|→)[ \t]{1,3}")
 _BASE64 = re.compile(r"[\w+/\-]+={1,2}")
 
 
@@ -259,7 +260,10 @@ def find(text: Text) -> Iterator[Hit]:
         hit = _beside(source, key)
         if hit is not None:
             yield hit
-            done = max(done, hit.end)
+            later = successor(source, hit)
+            if later is not None:
+                yield later
+            done = max(done, (later or hit).end)
 
 
 def _beside(text: str, key: _Key) -> Hit | None:
@@ -298,6 +302,15 @@ def _beside(text: str, key: _Key) -> Hit | None:
         return None
     value = whole(text, value)
     return Hit(value.start, value.end, kind_of(tier or "token", key.name))
+
+
+def successor(text: str, hit: Hit) -> Hit | None:
+    """What a secret was changed to: `"old" -> "new"`."""
+    arrow = _ARROW.match(text, hit.end)
+    value = read_value(text, arrow.end()) if arrow else None
+    if value is None or not accepts("password", value.text, quoted=value.quoted, loose=True):
+        return None
+    return Hit(value.start, value.end, hit.kind)
 
 
 def _is_loose(separator: re.Match[str], key: _Key) -> bool:

@@ -237,13 +237,17 @@ _CLIENT = compile_(
     r"\w+)? (?:at|from))\b(?:[\"'`\])]*)(?:[ \t]*(?:=>|->|[:=]|is|was|address|addr|ip)?[ "
     r"\t\"'`\[(<:]*)([0-9a-fA-F:.]{7,45}(?:[, ]+[0-9a-fA-F:.]{7,45}){0,5})"
 )
+_OF_CLIENT = compile_(
+    r"(?i)\bip(?: address)? ([0-9a-f:.]{7,45}) (?:of|from|belonging to) "
+    r"(?:the |a |our )?(?:client|customer|user|visitor|caller)"
+)
 _ACCESS_LOG = compile_(r"(?m)^[\"'`> ]*([0-9a-fA-F:.]{7,45}) - (?:-|\S{1,40}) \[")
 _IP = re.compile(r"[0-9a-fA-F:.]{7,45}")
 
 
 def find_addresses(text: Text) -> Iterator[Hit]:
     """Public IP addresses after a word that means a client, and at the head of access log lines."""
-    for pattern in (_CLIENT, _ACCESS_LOG):
+    for pattern in (_CLIENT, _OF_CLIENT, _ACCESS_LOG):
         for found in pattern.finditer(text.text):
             for address in _IP.finditer(text.text, *found.span(1)):
                 end = address.end()

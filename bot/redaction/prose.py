@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bot.redaction import values
-from bot.redaction.assignments import Value, accepts, read_value
+from bot.redaction.assignments import Value, accepts, read_value, successor
 from bot.redaction.rules import Hit, Rule, Text, compile_, hit_of, matching, words
 
 _NOUN = compile_(
@@ -15,7 +15,7 @@ _NOUN = compile_(
     r"has(?:ł|l)o|l(?:ö|o)senord|пapoль|密码|密碼|パスワード|비밀번호"
     r"|log[- ]?in(?:s)?|root pw|psk|pre-?shared key|(?:wpa\d?"
     r"|wi-?fi|wlan|network)[ _-]key)|"
-    r"(?P<token>(?:api|access|secret|private|signing|encryption|auth|deploy|license|service|master|ssh|live|prod"
+    r"(?P<token>(?:api|app|application|access|secret|private|signing|encryption|auth|deploy|license|service|master|ssh|live|prod"
     r"|shared)[ _-]?keys?|tokens?|secrets?|bearer|webhook secret)|(?P<key>keys?)|"
     r"(?P<creds>cred(?:ential)?s?|(?:logg|sign)(?:ed|ing) in|logins?"
     r"|user(?:name)?\s?/\s?pass(?:word)?|user and pass(?:word)?|basic auth"
@@ -75,7 +75,10 @@ def find(text: Text) -> Iterator[Hit]:
         if _STRIKING.search(source, noun.end(), stop):
             for hit in _after(source, noun.end(), stop, kind):
                 yield hit
-                done = hit.end
+                later = successor(source, hit)
+                if later is not None:
+                    yield later
+                done = (later or hit).end
         if kind != "creds" and (earlier := _before(source, noun.start(), kind)):
             yield earlier
     for bad in _BAD.finditer(source):
@@ -162,7 +165,8 @@ def _after(source: str, start: int, stop: int, kind: str) -> Iterator[Hit]:
 
 _OTHER_KEY = re.compile(r"[=\"{}\[\]|]|:\S|, ")
 _OF_WHAT = re.compile(
-    r"(?i)[*_`]*[ \t]*(?:\(|(?:for|on|of|to|at|in|from|by|used|as|until|we|i|you|which|that|it|für|auf|von|zu|im"
+    r"(?i)[*_`]*[ \t]*(?:\(|(?:(?:has been|was|got|is)[ \t]+)?(?:changed|reset|updated|rotated|set|now)\b"
+    r"|(?:for|on|of|to|at|in|from|by|used|as|until|we|i|you|which|that|it|für|auf|von|zu|im"
     r"|am|de|del|da|do|pour|sur|para|per|di|voor|na|till|w|do)\b|[*_`]+\Z|\Z)"
 )
 _NO_USER = words(
@@ -332,6 +336,17 @@ NO_ALPHABET = Rule(
     matching(_NO_ALPHABET, "password", accept=_is_pairs_secret),
     ("비", "암호", "패스", "密", "口令", "パス", "暗証", "пapoл", "p/w", "pw는", "pw은", "password은", "password는"),
 )
+_USED = compile_(
+    r"(?i)\b(?:use|try|with|using|enter|type|typing)\s+[\"'`]?([^\s\"'`]{6,60})[\"'`]?\s+(?:to|for)\s+"
+    r"(?:log(?:ging)? ?(?:in|on)|login|sign(?:ing)? in|connect|authenticate|unlock|get in)\b"
+)
+USED = Rule(
+    "used-to-log-in",
+    "what somebody should log in with",
+    "use Correct9-Horse77 to log in",
+    matching(_USED, "password", accept=values.is_disorderly),
+    ("to log", "to sign", "to connect", "to auth", "to unlock", "to get in", "for log", "for sign"),
+)
 ACCOUNT = Rule(
     "account",
     "an account's name and its password in one word",
@@ -364,4 +379,4 @@ MNEMONICS = Rule(
     _mnemonics,
     ("phrase", "seed", "mnemonic"),
 )
-RULES: tuple[Rule, ...] = (PROSE, PAIR_OF_FIELDS, LABELLED, AT_HOST, NO_ALPHABET, ACCOUNT, CODES, MNEMONICS)
+RULES: tuple[Rule, ...] = (PROSE, PAIR_OF_FIELDS, LABELLED, AT_HOST, NO_ALPHABET, USED, ACCOUNT, CODES, MNEMONICS)

@@ -425,6 +425,63 @@ pasword=⟦{pw}⟧ host ⟪db-1⟫
 ops@⟪10.1.1.4⟫ (pw:⟦{pw}⟧)
 account(crm)/pwd(⟦{alnum12}⟧)
 the crm-token ⟦{alnum32}⟧ is dead
+# a third look: what stands in chats, diffs and consoles
+"Env": ["POSTGRES_PASSWORD=⟦{pw}⟧", "POSTGRES_USER=app"]
+Access denied for user 'root'@'%' with password '⟦{pw}⟧'
+  + password = "⟦{pw}⟧"
+  ~ master_password = "⟦{pw}⟧" -> "⟦{pw}⟧"
+ansible-playbook site.yml -e "db_pass=⟦{pw}⟧"
+-  password: ⟦{pw}⟧\n+  password: ⟦{pw}⟧
+> X-Api-Key: ⟦{alnum20}⟧
+< set-cookie: session=⟦{alnum24}⟧; Path=/
+jdbc.url=jdbc:mysql://h/db?user=u&password=⟦{alnum12}⟧
+{\\\"password\\\":\\\"⟦{pw}⟧\\\"}
+password=⟦Passw0rd!⟧
+password: ⟦Welcome1⟧
+pwd=⟦qwerty123⟧
+pass=⟦admin123⟧
+psql "postgresql://app:⟦{pw}⟧@db-1/shop"
+DATABASE_URL='postgres://app:⟦{alnum12}⟧@db-1/shop'
+[client]\nuser=root\npassword=⟦{pw}⟧
+<connectionString>Server=s;Uid=u;Pwd=⟦{pw}⟧;</connectionString>
+"connectionString": "Server=s;User Id=u;Password=⟦{pw}⟧;Encrypt=true"
+AMQP_URL=amqp://u:⟦{alnum12}⟧@rabbit:5672
+echo ⟦{pw}⟧ | sudo -S systemctl restart x
+export AWS_SECRET_ACCESS_KEY=⟦{b64_40}⟧
+aws_session_token = ⟦IQoJb3JpZ2luX2Vj{alnum60}⟧
+token: ⟦{hex32}⟧
+"token":"⟦{hex32}⟧"
+Token ⟦{hex32}⟧ expired
+got 401 with key ⟦{hex32}⟧
+api-key=⟦{uuid}⟧
+x-auth: ⟦{alnum24}⟧
+X-Service-Token: ⟦{alnum20}⟧
+Authorization: ⟦{alnum24}⟧
+authorization: bearer ⟦{alnum24}⟧
+"headers":{"authorization":["Bearer ⟦{alnum24}⟧"]}
+Authorization Bearer ⟦{alnum24}⟧
+auth_header: Basic ⟦{b64basic}⟧
+hey, grafana admin pw got reset to ⟦{pw}⟧
+new creds for jenkins -> admin / ⟦{pw}⟧
+root:⟦{pw}⟧@db-1
+sudo password on bastion: ⟦{pw}⟧
+here you go: ⟦ghp_{alnum36}⟧
+wrong password (⟦{pw}⟧) for app
+the password changed: ⟦{pw}⟧ -> ⟦{pw}⟧
+please use ⟦{pw}⟧ to log in
+pw for the vpn = ⟦{pw}⟧
+password hint no, password: "⟦kiwi lamp 77 river⟧"
+secret_key_base: ⟦{hex64}⟧
+FERNET_KEY=⟦{b64_43}=⟧
+RAILS_MASTER_KEY=⟦{hex32}⟧
+NEXTAUTH_SECRET=⟦{b64_43}=⟧
+SENTRY_DSN=https://⟦{hex32}⟧@sentry.shop.net/12
+ALGOLIA_ADMIN_KEY=⟦{hex32}⟧
+TWILIO_AUTH_TOKEN=⟦{hex32}⟧
+MAILGUN_SIGNING_KEY=⟦{hex32}⟧
+datadog app key ⟦{hex40}⟧
+consul http token ⟦{uuid}⟧
+webhook https://hooks.slack.com/services/⟦T0{upper8}/B0{upper8}/{alnum24}⟧
 """
 
 PERSONAL = r"""
@@ -471,6 +528,11 @@ login ⟦bob@shop.example⟧ failed: ⟪invalid_grant⟫
 Driver license ⟦D1234567⟧
 card ending: full pan ⟦5555-5555-5555-4444⟧
 "pan":"⟦5555555555554444⟧"
+customer ⟦+49 151 23456789⟧ can't pay
+mail from ⟦anna.schmidt@kunde.de⟧ bounced
+IP ⟦93.184.216.34⟧ of the customer is blocked
+user ⟦maria.garcia@correo.es⟧ reports 500 on /cart
+card ⟦4539 1488 0343 6467⟧ declined
 """
 
 HARMLESS = r"""
@@ -728,6 +790,46 @@ az keyvault secret show --vault-name kv-shop --name db-password
 gh secret list --repo shop/api
 export KUBECONFIG=/home/ops/.kube/config
 openssl s_client -connect api.shop.net:443 -servername api.shop.net
+ssh root@web-1 password prompt hangs
+ops@10.1.1.4 (token refresh job)
+password login for deploy@bastion-2 is disabled
+the key is node-17, restart it
+the secret is orders-db-v3 in namespace shop
+token is valid until 2026-12-01T10:00:00Z
+credentials are in vault at secret/shop/orders
+password is stored in 1Password item "Orders DB prod 2"
+login is via SSO only (okta-prod-eu1)
+passwords were rotated by job rotate-2026-11
+use kubectl as user admin-eu1
+api key was last used 3d4h ago
+api key id is k-20261130-7
+access key 2 of 2 is inactive
+secret store is vault-prod-eu1:8200
+auth is handled by auth-gateway-v2
+pass to sre-primary-2 if unresolved
+session is pinned to node-3a
+cookie is 4.2KB
+key rotation moved from job r-41 to job r-42
+password policy: min 12 chars, 1 upper, 1 digit
+password check took 812ms (p99 2.31s)
+Bearer auth with RS256 fails on kid 2026-11-a
+client secret expires in 14d (AADSTS7000222)
+secret "tls-wildcard-2026" is type kubernetes.io/tls
+Error: secrets "regcred-eu1" is forbidden: User "system:serviceaccount:ci:builder1" cannot get resource
+vault: * permission denied on secret/data/payments/db-v2
+key ring us-central1/kr-prod-1 not found
+token ttl is 1h, renewed by agent-7f
+licence key check for host gw-eu-2 failed
+the password field is missing in payload v2
+rate limit for key ip:10.1.2.3 exceeded
+redis key session:4f1c:cart not found
+kafka key null for partition 7
+cache key user:4411:v2 hot
+pk=order#4411 sk=item#2
+primary key (id)=(4411) already exists
+etcd key /registry/secrets/shop/orders-db-v2 too large (1.2MB)
+config key spring.datasource.hikari.maximum-pool-size=20
+key vault secret uri https://kv-shop.vault.azure.net/secrets/orders-db/4f1c2d3e5a6b7c8d9e0f1a2b3c4d5e6f
 """
 
 
