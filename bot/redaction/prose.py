@@ -27,7 +27,7 @@ _VERB = re.compile(
     r"|[(][ \t]*|,[ \t]*(?=[\"'`])"
 )
 _ADJACENT = re.compile(r"[ \t]{1,3}")
-_SENTENCE_END = re.compile(r"[.!?;][ \t\n]|[<>{}\[\]]|\n\n|\n(?=[^\n]{0,40}[:=])")
+_SENTENCE_END = re.compile(r"[.!?;][ \t\n]|[<{}\[\]]|(?<![-=])>|\n\n|\n(?=[^\n]{0,40}[:=])")
 _PAIR = re.compile(r"(?P<user>[\w.@+\\\-]{1,60})(?:[ \t]?[/:|][ \t]?|[ \t]*,[ \t]*|[ \t]+)(?P<secret>\S{5,200})")
 _PLAIN_WORD = re.compile(r"[\w\-/.']+")
 _OPENS = re.compile(r"\((?:the|my|our|a|its|new|old|temp|temporary|root|admin|db|prod|staging|api|)\Z")
@@ -340,11 +340,17 @@ _USED = compile_(
     r"(?i)\b(?:use|try|with|using|enter|type|typing)\s+[\"'`]?([^\s\"'`]{6,60})[\"'`]?\s+(?:to|for)\s+"
     r"(?:log(?:ging)? ?(?:in|on)|login|sign(?:ing)? in|connect|authenticate|unlock|get in)\b"
 )
+
+
+def _is_used(value: str) -> bool:
+    return values.is_password_like(value) and (values.is_disorderly(value) or sum(c.isdigit() for c in value) >= 3)
+
+
 USED = Rule(
     "used-to-log-in",
     "what somebody should log in with",
     "use Correct9-Horse77 to log in",
-    matching(_USED, "password", accept=values.is_disorderly),
+    matching(_USED, "password", accept=_is_used),
     ("to log", "to sign", "to connect", "to auth", "to unlock", "to get in", "for log", "for sign"),
 )
 ACCOUNT = Rule(
