@@ -245,6 +245,7 @@ _SCHEME = re.compile(
 )
 _ANY_SCHEME = re.compile(r"[\"']?[A-Za-z][\w\-]{1,24}[ \t]+(?=[^\s=]{16})")
 _PARAMETER = re.compile(r"[A-Za-z]+=")
+_NESTED = re.compile(r"([A-Za-z_][\w\-]{2,39})[=:](?=\S)")
 _ARROW = re.compile(r"\\?[\"'`]?[ \t]{1,3}(?:->|=>|→)[ \t]{1,3}")
 _BASE64 = re.compile(r"[\w+/\-]+={1,2}")
 
@@ -283,6 +284,8 @@ def _beside(text: str, key: _Key) -> Hit | None:
             return _after_scheme(text, scheme.end(), scheme[0])
     if wrapped := _WRAPPED.match(text, position):
         position = wrapped.end()
+    if (nested := _NESTED.match(text, position)) and tier_of(nested[1]):
+        return None  # `secret: token=…`: the inner key has it
     value = read_value(text, position)
     if value is None or (key.is_flag and separator["space"] and value.text.startswith("-")):
         return None
