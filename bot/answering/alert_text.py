@@ -47,8 +47,8 @@ _MARKUP = re.compile(
 _EMOJI = re.compile(
     r"(?<!\w):(?=[0-9_+-]*[a-z])[a-z0-9_+-]{2,60}:(?!\w)|[\U0001F300-\U0001FAFF\u2600-\u27BF\uFE0F\u2B55\u2757]"
 )
-_LINK = re.compile(r"<(https?://[^|>\s]+)(?:\|([^>]*))?>")
-_MENTION = re.compile(r"<[!@#][^>]*>")
+_LINK = re.compile(r"<(https?://[^|<>\s]+)(?:\|([^<>]*))?>")
+_MENTION = re.compile(r"<[!@#][^<>]*>")
 _FIELD = re.compile(r"^\s*(?:[-•●*]\s*)?([A-Za-z][\w .()/-]{0,40}?)\s*(?::|=)\s+(\S.*?)\s*$")
 _TAG = re.compile(r"(?:^|,)\s*([A-Za-z][\w.-]{0,40})\s*[:=]\s*([^,\s][^,]*?)\s*(?=,|$)")
 _URL = re.compile(r"https?://[^\s<>|\"')\]]+")

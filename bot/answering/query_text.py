@@ -14,9 +14,12 @@ from bot.answering.models import Alert
 
 LONGEST = 1_500
 """Characters that are searched for: a longer message repeats itself or is a log."""
+_READ = 4 * LONGEST
+"""Characters that are looked at to get there."""
 
 _LEFTOVERS = re.compile(
-    r"\{\{.*?\}\}|<no value>|\[no value\]|\$\{[^}\n]*\}|%\{[^}\n]*\}|\$labels\.\w+"  # templates that were not filled in
+    r"(?:(?<![\w-])[\w-]{1,40} ?[=:] ?)?‹[^‹›\n]{1,60}›"  # what redaction left of a secret
+    r"|\{\{.{0,300}?\}\}|<no value>|\[no value\]|\$\{[^}\n]{0,300}\}|%\{[^}\n]{0,300}\}|\$labels\.\w+"  # of templates
 )
 _NOISE_LINE = re.compile(
     # what Grafana, Alertmanager templates, Datadog and Zabbix append below the words
@@ -35,9 +38,10 @@ _VALUES = (
     re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?:/\d+)?(?::\d+)?\b"),  # address, port
     re.compile(r"\bip-\d+(?:-\d+){3}[\w.-]*(?::\d+)?|\bi-[0-9a-f]{8,}\b"),  # machines of cloud providers
     re.compile(
-        r"\b(?:[a-z0-9-]+\.)+(?:internal|local|net|com|io|org|example|prod|lan|cluster)\b(?::\d+)?(?![\w/])"
+        r"(?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,8}(?:internal|local|net|com|io|org|example|prod|lan|cluster)\b"
+        r"(?::\d+)?(?![\w/])"
     ),  # host
-    re.compile(r"\b[a-z][a-z0-9-]*-[0-9a-f]{8}-[a-z0-9]{4}\b"),  # a machine of a node pool
+    re.compile(r"(?<![\w-])[a-z][a-z0-9-]{0,60}-[0-9a-f]{8}-[a-z0-9]{4}\b"),  # a machine of a node pool
     re.compile(r"(?<=[a-z0-9])-[0-9a-f]{7,10}-[a-z0-9]{5}\b|(?<=[a-z])-[0-9a-f]{8,10}\b"),  # the hash of a pod
     re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"),  # commit, digest
     re.compile(r"(?<![\w/.-])(?:[a-z][a-z0-9]*-)+(?:[a-z]{0,3}\d+)\b(?![-\w/])"),  # node-b-07, prod-eu1
@@ -68,7 +72,7 @@ def worth_searching(text: str, alert: Alert | None) -> str:
                 *(line for line in lines if ":" not in line[:40] and not any(line in p or p in line for p in prose)),
             ]
         kept = "\n".join([alert.name, *lines])
-    cleaned = without_values(kept)
+    cleaned = without_values(kept[:_READ])
     return (cleaned or " ".join(text.split()))[:LONGEST]
 
 

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from importlib import import_module
 
-for _family in ("serve", "ask", "index", "library", "access", "feedback", "alert", "text"):
+for _family in ("serve", "ask", "index", "library", "access", "evaluate", "feedback", "alert", "text"):
     import_module(f"bot.cli.{_family}")

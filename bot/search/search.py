@@ -6,143 +6,315 @@ Which passages those are is decided before any text is read; every statistic is 
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
-from bot.errors import IndexUnavailable, RankingError
-from bot.library.models import Live, Passage, Runbook, Snapshot
-from bot.library.ports import Embedder, VectorStore
+from bot.errors import IndexUnavailable
+from bot.library.models import Live, Snapshot
+from bot.library.ports import Embedder, Vectors, VectorStore
+from bot.search.calibration import Evidence, calibration_for
+from bot.search.index import IndexBuilder, WordsIndex, bare
 from bot.search.models import Findings, Hit, Query, Scope
-from bot.search.words import Bag, Postings, Vocabulary, tokenize
+from bot.search.ranking import OTHER_MEANING, WordScores, page_scores, score_words, signs_of
+from bot.search.routes import Exact, exact_routes
+from bot.search.words import Mask, Scores, tokenize
 
 MOST = 4
-_CANDIDATES = 40
-_EXACT = 0.97
-_LINE = 0.5
-
-
-@dataclass(frozen=True)
-class _Words:
-    """The words index of one snapshot."""
-
-    snapshot: Snapshot
-    passages: tuple[Passage, ...]
-    postings: Postings
+"""Passages that an answer is made from."""
+RANKED = 10
+"""Pages that are worth a look."""
+_NEAREST = 60
+_BY_WORDS = 25
+_OF_A_PAGE = 12
+"""Passages of one page that are compared with the question."""
+_LINES = 4
+_WIDER = 0.6
+"""A second, wider search goes below the line by this factor."""
+_BESIDE = 0.5
+"""A further page stands beside the best one from this share of its chance on."""
+_ALIKE = 0.5
+"""Share of words in common from which on two pages of one name, or their passages, are the same thing twice."""
+_COPY = 0.85
+_STEPS = re.compile(r"^\s*(?:\d+[.)]\s|[-*]\s)|^\s*(?:```|~~~|\$ )", re.MULTILINE)
 
 
 class Search:
     """Finds passages in whatever is live. Blocking: call it in a thread."""
 
     def __init__(self, live: Live, store: VectorStore, embedder: Embedder, line: float | None = None) -> None:
+        """`line`: calibrated score below which nothing is found; None takes the embedding model's own."""
         self._live, self._store, self._embedder = live, store, embedder
-        self.line = _LINE if line is None else line
-        self._vocabulary = Vocabulary()
-        self._bags: dict[str, Bag] = {}
-        self._words: _Words | None = None
+        self._calibration = calibration_for(embedder.fingerprint)
+        self.line = self._calibration.line if line is None else line
+        self.only: tuple[str, ...] = ()
+        """Rank by these signs alone (`bot.search.ranking`): to measure what each is worth. Empty: by all."""
+        self._builder = IndexBuilder()
+        self._index: WordsIndex | None = None
+        self._building = threading.Lock()
 
     def find(
         self, query: Query, allowed: Collection[str], *, exclude: frozenset[str] = frozenset(), limit: int = MOST
     ) -> Findings:
         """At most `limit` passages of the `allowed` runbooks (paths), none of `exclude` (passage ids).
 
-        Raises IndexUnavailable or RankingError; a failure is never an empty result.
+        Raises IndexUnavailable or RankingError, EmbeddingFailed; a failure is never an empty result.
         """
-        words = self._index(self._live())
-        snapshot = words.snapshot
-        if not snapshot.collection:
-            raise IndexUnavailable("the index is being built")
-        clock = time.perf_counter()
-        try:
-            vector = self._embedder.embed([query.text], "query")[0]
-        except RankingError:
-            raise
-        times = {"embed": (time.perf_counter() - clock) * 1000}
-        readable = {path: snapshot.runbooks[path] for path in allowed if path in snapshot.runbooks}
-        scopes: list[tuple[Scope, set[str]]] = [("all", set(readable))]
-        if query.service and not query.wider:
-            own = {p for p, r in readable.items() if query.service in r.services}
-            general = {p for p, r in readable.items() if not r.services}
-            scopes = [("service", own), ("general", general), ("all", set(readable))]
+        clock = _Clock()
+        with clock.step("words"):
+            index = self._index_of(self._live())
+            if not index.snapshot.collection:
+                raise IndexUnavailable("the index is being built")
+            readable = np.zeros(len(index.runbooks), dtype=bool)
+            readable[[index.number[path] for path in allowed if path in index.number]] = True
+            if not readable.any():
+                return Findings((), timings_ms=clock.ms)
+            words = score_words(query, index, self._builder, readable[index.page_of], readable)
+        with clock.step("embed"):
+            vector = self._vector(query, words)
+        line = self.line * (_WIDER if query.wider else 1.0)
         ranked: list[Hit] = []
         scope: Scope = "all"
-        for scope, paths in scopes:  # noqa: B007  (the last one tried is told)
-            ranked = self._ranked(query, vector, words, readable, paths, exclude)
-            if ranked and ranked[0].score >= self.line - 0.1 * query.wider:
+        for scope, pages in _scopes(query, index, readable):  # noqa: B007  (the last one tried is told)
+            ranked = self._ranked(query, vector, words, index, readable, pages, exclude, clock)
+            if ranked and ranked[0].score >= line:
                 break
-        times["rank"] = (time.perf_counter() - clock) * 1000 - times["embed"]
-        line = self.line - 0.1 * query.wider
-        hits = [hit for hit in ranked if hit.score >= line and hit.runbook.path in allowed]
-        return Findings(tuple(hits[:limit]), tuple(_one_a_page(ranked)), scope, times)
+        with clock.step("choose"):
+            hits = self._chosen(ranked, line, limit, query, words, index, exclude)
+        # Once more, behind everything: whatever went wrong above, nothing else leaves here.
+        hits = [hit for hit in hits if hit.runbook.path in allowed]
+        return Findings(tuple(hits), tuple(ranked), scope, clock.ms)
+
+    def _index_of(self, snapshot: Snapshot) -> WordsIndex:
+        with self._building:
+            if self._index is None or self._index.snapshot is not snapshot:
+                self._index = self._builder.build(snapshot)
+            return self._index
+
+    def _vector(self, query: Query, words: WordScores) -> Vectors:
+        """One direction for the whole question: its text, its lines, and, as far as words are lacking, other words."""
+        lines = [line for line in query.text.split("\n") if len(line.split()) > 2][:_LINES]
+        texts = [query.text, *(lines if len(lines) > 1 else ())]
+        if words.other_words:
+            texts.append(f"{query.text}\n{words.other_words}")
+        vectors = self._embedder.embed(texts, "query")
+        whole = vectors[0] if len(lines) < 2 else (vectors[0] + vectors[1 : 1 + len(lines)].mean(0)) / 2
+        if words.other_words:
+            whole = whole + OTHER_MEANING * words.lacking * vectors[-1]
+        return np.asarray(whole, dtype=np.float32)
 
     def _ranked(
         self,
         query: Query,
-        vector: np.ndarray,
-        words: _Words,
-        readable: dict[str, Runbook],
-        paths: set[str],
+        vector: Vectors,
+        words: WordScores,
+        index: WordsIndex,
+        readable: Mask,
+        pages: Mask,
+        exclude: frozenset[str],
+        clock: _Clock,
+    ) -> list[Hit]:
+        """The best pages of `pages`, one hit each (its best passage), best first."""
+        wanted = pages[index.page_of]
+        if exclude:
+            wanted &= np.array([passage.id not in exclude for passage in index.passages])
+        if not wanted.any():
+            return []
+        with clock.step("vectors"):
+            near = self._nearest(vector, wanted, index, _NEAREST)
+        with clock.step("fuse"):
+            usable = np.unique(index.page_of[wanted])
+            exact = exact_routes(query, index, self._builder.vocabulary, (int(p) for p in usable), readable)
+            candidates = _candidates(near, words, index, usable, exact)
+            missing = _to_compare(candidates, near, words, index, wanted)
+        with clock.step("vectors"):
+            near.update(self._nearest(vector, missing, index, int(missing.sum())))
+        with clock.step("fuse"):
+            similarity = np.full(len(index.passages), -1, dtype=np.float32)
+            similarity[list(near)] = list(near.values())
+            signs = signs_of(candidates, similarity, words, index, readable, exact)
+            scores = page_scores(signs, self.only)
+            order = [int(i) for i in np.argsort(-scores, kind="stable")]
+            hits: list[Hit] = []
+            for i in order:
+                page = candidates[i]
+                if any(_alike(index, page, index.number[hit.runbook.path]) for hit in hits):
+                    continue
+                passage = self._best_passages(page, words, similarity, index, query, wanted)[0]
+                evidence = self._evidence(page, float(scores[i]), similarity, words, index, query, exact)
+                chance = self._calibration.chance(evidence)
+                if hits:  # the order is the score's, whatever the chance says of each by itself
+                    chance = min(chance, hits[-1].score)
+                hits.append(Hit(index.passages[passage], index.runbooks[page], chance, exact.route(page)))
+                if len(hits) == RANKED:
+                    break
+        return hits
+
+    def _nearest(self, vector: Vectors, wanted: Mask, index: WordsIndex, limit: int) -> dict[int, float]:
+        """The nearest of the wanted passages, by number."""
+        numbers = np.flatnonzero(wanted)
+        if not len(numbers):
+            return {}
+        ids = {index.passages[i].id: int(i) for i in numbers}
+        length = float(np.linalg.norm(vector)) or 1.0
+        found = self._store.query(index.snapshot.collection, vector / length, list(ids), min(limit, len(ids)))
+        return {ids[id]: cosine * length for id, cosine in found if id in ids}
+
+    def _best_passages(
+        self, page: int, words: WordScores, similarity: Scores, index: WordsIndex, query: Query, wanted: Mask
+    ) -> list[int]:
+        """A page's usable passages, best first: those under the alert's own heading, then by nearness and words."""
+        numbers = [i for i in index.of_page(page) if wanted[i]]
+        name = bare(query.alert_name)
+        mixed = words.mixed / words.mass
+
+        def rank(i: int) -> tuple[bool, float]:
+            passage = index.passages[i]
+            under = bool(name) and name in {bare(heading) for heading in passage.headings}
+            # a name that is the page's title says nothing of where in it
+            under = under and name != bare(index.runbooks[page].title)
+            return under, float(max(similarity[i], 0) + mixed[i])
+
+        return sorted(numbers, key=rank, reverse=True)
+
+    def _evidence(
+        self,
+        page: int,
+        score: float,
+        similarity: Scores,
+        words: WordScores,
+        index: WordsIndex,
+        query: Query,
+        exact: Exact,
+    ) -> Evidence:
+        span = index.of_page(page)
+        part = slice(span.start, span.stop)
+        return Evidence(
+            score=score,
+            nearness=float(similarity[part].max()) / (1 + OTHER_MEANING * words.lacking),
+            said=float(words.mixed[part].max()) / words.mass * words.known,
+            known=words.known,
+            named=self._named(query, page, index),
+            exact=page in exact.links or page in exact.names,
+            passages=words.searched,
+        )
+
+    def _named(self, query: Query, page: int, index: WordsIndex) -> float:
+        tokens = set(tokenize(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-_.]", " ", query.alert_name)))
+        numbers = [self._builder.vocabulary.number(token) for token in tokens]
+        said = [n is not None and page in index.pages.of(n)[0] for n in numbers]
+        return sum(said) / len(said) if said else 1.0
+
+    def _chosen(
+        self,
+        ranked: Sequence[Hit],
+        line: float,
+        limit: int,
+        query: Query,
+        words: WordScores,
+        index: WordsIndex,
         exclude: frozenset[str],
     ) -> list[Hit]:
-        allowed = np.array([p.runbook in readable for p in words.passages], dtype=bool)
-        wanted = [i for i, p in enumerate(words.passages) if p.runbook in paths and p.id not in exclude]
-        if not wanted:
+        """The passages to answer from: the best page's most, and the best of pages that are nearly as likely."""
+        if not ranked or ranked[0].score < line:
             return []
-        ids = [words.passages[i].id for i in wanted]
-        near = dict(self._store.query(words.snapshot.collection, vector, ids, min(len(ids), _CANDIDATES)))
-        asked = {n: 1.0 for t in Counter(tokenize(query.text)) if (n := self._vocabulary.number(t)) is not None}
-        bm25, mass = words.postings.bm25(asked, allowed)
-        exact = self._exact(query, readable)
-        floor = min(near.values(), default=0.0)
-        found = []
-        for i in wanted:
-            passage = words.passages[i]
-            score = 0.5 * max(near.get(passage.id, floor), 0.0) + 0.5 * min(1.0, float(bm25[i]) / (2.2 * mass or 1.0))
-            route = "meaning and words"
-            calibrated = 1 / (1 + np.exp(-14 * (score - 0.33)))
-            if passage.runbook in exact:
-                calibrated, route = _EXACT + 0.03 * score, exact[passage.runbook]
-            found.append(Hit(passage, readable[passage.runbook], float(calibrated), route))
-        found.sort(key=lambda hit: -hit.score)
-        return found[:_CANDIDATES]
+        sure = ranked[0].route in ("runbook link", "alert name")
+        beside = [
+            h
+            for h in ranked[1:]
+            if h.score >= max(line, _BESIDE * ranked[0].score) and not (sure and h.route != ranked[0].route)
+        ]
+        first = self._of_best_page(ranked[0], words, index, exclude)
+        chosen = [ranked[0], *first[: max(1, limit - 1 - len(beside[:2]))], *beside[:2]]
+        chosen += [hit for hit in first if hit not in chosen]
+        return chosen[:limit]
 
-    @staticmethod
-    def _exact(query: Query, readable: dict[str, Runbook]) -> dict[str, str]:
-        routes = {}
-        link = unquote(urlsplit(query.runbook_url).path).strip("/") if query.runbook_url else ""
-        name = _bare(query.alert_name)
-        for path, runbook in readable.items():
-            stem = path.removesuffix(".md")
-            if link and (link.endswith((path, stem)) or link.rsplit("/", 1)[-1] == stem.rsplit("/", 1)[-1]):
-                routes[path] = "runbook link"
-            elif name and name in {_bare(n) for n in (*runbook.alerts, runbook.title, stem.rsplit("/", 1)[-1])}:
-                routes[path] = "alert name"
-        return routes
-
-    def _index(self, snapshot: Snapshot) -> _Words:
-        if self._words is None or self._words.snapshot is not snapshot:
-            passages = tuple(snapshot.passages.values())
-            bags = [self._bag(passage, snapshot.runbooks[passage.runbook]) for passage in passages]
-            self._words = _Words(snapshot, passages, Postings(bags, len(self._vocabulary)))
-        return self._words
-
-    def _bag(self, passage: Passage, runbook: Runbook) -> Bag:
-        if passage.id not in self._bags:
-            text = "\n".join((runbook.title, *passage.headings, passage.context, passage.text))
-            self._bags[passage.id] = self._vocabulary.bag(tokenize(text))
-        return self._bags[passage.id]
+    def _of_best_page(self, best: Hit, words: WordScores, index: WordsIndex, exclude: frozenset[str]) -> list[Hit]:
+        """The best page's other passages that hold steps: those beneath the same headings first, then by words."""
+        mixed = words.mixed
+        path = best.passage.headings
+        others = [
+            (i, p)
+            for i in index.of_page(index.number[best.runbook.path])
+            if (p := index.passages[i]).id not in exclude and p.id != best.passage.id and _STEPS.search(p.text)
+        ]
+        others.sort(key=lambda each: (_shared(path, each[1].headings), float(mixed[each[0]])), reverse=True)
+        return [Hit(p, best.runbook, best.score, best.route) for _, p in others]
 
 
-def _bare(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.casefold())
+class _Clock:
+    """Milliseconds spent in each step."""
+
+    def __init__(self) -> None:
+        self.ms: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - start) * 1000
 
 
-def _one_a_page(ranked: Sequence[Hit]) -> list[Hit]:
-    first: dict[str, Hit] = {}
-    for hit in ranked:
-        first.setdefault(hit.runbook.path, hit)
-    return list(first.values())
+def _scopes(query: Query, index: WordsIndex, readable: Mask) -> list[tuple[Scope, Mask]]:
+    """Where to look, one after the other: the service's pages, the general ones, all."""
+    if not query.service or query.wider:
+        return [("all", readable)]
+    own = readable & np.array([query.service in runbook.services for runbook in index.runbooks], dtype=bool)
+    general = readable & np.array([not runbook.services for runbook in index.runbooks], dtype=bool)
+    return [("service", own), ("general", general), ("all", readable)]
+
+
+def _candidates(
+    near: Mapping[int, float], words: WordScores, index: WordsIndex, usable: np.ndarray, exact: Exact
+) -> list[int]:
+    """The pages worth scoring: pointed at, near, or with the words. All of them where there are few."""
+    found = {*exact.links, *exact.names, *exact.identifiers, *(int(index.page_of[i]) for i in near)}
+    for scores in (
+        index.best_of_pages(words.passages),
+        index.best_of_pages(words.mixed),
+        index.best_of_pages(words.pairs),
+        index.best_of_pages(words.others),
+        words.pages,
+    ):
+        top = usable[np.argsort(-scores[usable], kind="stable")[:_BY_WORDS]]
+        found.update(int(page) for page in top if scores[page] > 0)
+    return sorted(found & {int(page) for page in usable})
+
+
+def _to_compare(
+    candidates: Sequence[int], near: Mapping[int, float], words: WordScores, index: WordsIndex, wanted: Mask
+) -> Mask:
+    """The candidates' passages whose similarity is not known yet; of long pages those of purpose, or with the words."""
+    mask = np.zeros(len(index.passages), dtype=bool)
+    mixed = words.mixed
+    for page in candidates:
+        span = list(index.of_page(page))
+        if len(span) > _OF_A_PAGE:
+            span = sorted(span, key=lambda i: (bool(index.about[i]), float(mixed[i])), reverse=True)[:_OF_A_PAGE]
+        mask[span] = True
+    mask[list(near)] = False
+    return mask & wanted
+
+
+def _alike(index: WordsIndex, one: int, other: int) -> bool:
+    """Whether two pages are the same thing twice: a copy, or two of one name that share most words."""
+    a, b = index.bags[one], index.bags[other]
+    shared = len(np.intersect1d(a, b, assume_unique=True))
+    alike = shared / max(len(a) + len(b) - shared, 1)
+    same_name = bare(index.runbooks[one].title) == bare(index.runbooks[other].title)
+    return alike >= (_ALIKE if same_name else _COPY)
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many headings two passages stand under together."""
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count

@@ -1,0 +1,65 @@
+"""From a page's score to about the chance that it is right, and the line below which nothing is answered.
+
+One row a kind of embedding model. `runbook-bot eval QUERIES.jsonl --calibrate` fits a line to a team's own questions;
+it belongs into the settings (SEARCH_LINE), not here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the chance is reckoned from, of the best page and the question."""
+
+    score: float
+    """The page's weighed signs."""
+    nearness: float
+    """Highest similarity of its passages to the question (cosine)."""
+    said: float
+    """Share of the weight of all the question's words that one of the page's passages says, 0 to about 1."""
+    known: float
+    """Share of the question's word weight that the library has anywhere: a product it knows nothing of has no page."""
+    named: float
+    """Share of the alert name's words that page says; 1 where there is no name."""
+    exact: bool
+    """The alert's link or name leads to the page."""
+    passages: int
+    """How many were searched: in a small library fewer words are known, and that says less."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Weights of a logistic function over the evidence, and the line."""
+
+    weights: tuple[float, float, float, float, float, float, float]
+    bias: float
+    line: float
+    source: str
+    """What it was fitted to."""
+
+    def chance(self, evidence: Evidence) -> float:
+        """About the chance that this page is the right one, 0 to 1."""
+        e = evidence
+        values = (e.score, e.nearness, e.said, e.known, e.named, float(e.exact), math.log(max(e.passages, 1)))
+        z = self.bias + sum(w * v for w, v in zip(self.weights, values, strict=True))
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, z))))
+
+
+DEFAULT = "onnx:all-MiniLM-L6-v2-int8"
+TABLE: dict[str, Calibration] = {
+    DEFAULT: Calibration(
+        weights=(0.267, 5.37, 2.078, 5.124, 3.575, 1.097, -0.162),
+        bias=-12.973,
+        line=0.65,
+        source="948 labelled questions on 606 public pages, on random parts of them (25, 120, 400 pages), and parts "
+        "without the right page; 34 on the sample runbooks (docs/search.md)",
+    ),
+}
+
+
+def calibration_for(fingerprint: str) -> Calibration:
+    """The row of an embedding model; for one that was not measured the default's: fit a line of your own."""
+    return next((row for name, row in TABLE.items() if fingerprint.startswith(name)), TABLE[DEFAULT])

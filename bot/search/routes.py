@@ -1,0 +1,72 @@
+"""What needs no vectors: the alert's own runbook link, a name that a page bears, a rare identifier that it contains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from bot.search.index import WordsIndex, bare, file_stem
+from bot.search.models import Query
+from bot.search.words import Mask, Vocabulary, tokenize
+
+LINK, NAME, IDENTIFIER, FUSED = "runbook link", "alert name", "identifier", "meaning and words"
+_RARE = 3
+"""Pages that may contain an identifier for it to point at them."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The pages (by number) that a question points at, by route. Link and name decide; an identifier only weighs in."""
+
+    links: frozenset[int]
+    names: frozenset[int]
+    identifiers: frozenset[int]
+
+    def route(self, page: int) -> str:
+        """How a page was found; the surest way of several."""
+        for pages, route in ((self.links, LINK), (self.names, NAME), (self.identifiers, IDENTIFIER)):
+            if page in pages:
+                return route
+        return FUSED
+
+
+def exact_routes(query: Query, index: WordsIndex, vocabulary: Vocabulary, pages: Iterable[int], mask: Mask) -> Exact:
+    """The exact routes into `pages`. `mask`: the pages that these readers may open, over which rarity is counted."""
+    wanted = list(pages)
+    inside = frozenset(wanted)
+    name = bare(query.alert_name)
+    return Exact(
+        links=frozenset(_linked(query.runbook_url, index, wanted)) if query.runbook_url else frozenset(),
+        names=frozenset(page for page in wanted if name in index.names[page]) if len(name) > 2 else frozenset(),
+        identifiers=frozenset(_identified(query.identifiers, index, vocabulary, mask)) & inside,
+    )
+
+
+def _linked(url: str, index: WordsIndex, pages: list[int]) -> list[int]:
+    """The pages whose path ends the link (`…/redis/memory`), else the only one named like its last part."""
+    path = unquote(urlsplit(url).path).strip("/").removesuffix(".md").removesuffix(".html")
+    if not path:
+        return []
+    stems = {page: index.runbooks[page].path.removesuffix(".md").removesuffix(".html") for page in pages}
+    whole = [page for page, stem in stems.items() if f"/{path}".endswith(f"/{stem}") or f"/{stem}".endswith(f"/{path}")]
+    if whole:
+        return whole
+    last = bare(path.rsplit("/", 1)[-1])
+    alike = [page for page in pages if last and bare(file_stem(index.runbooks[page].path)) == last]
+    return alike if len(alike) == 1 else []
+
+
+def _identified(identifiers: Iterable[str], index: WordsIndex, vocabulary: Vocabulary, mask: Mask) -> set[int]:
+    """The pages that contain one of the identifiers in one piece, where few do."""
+    found: set[int] = set()
+    for identifier in identifiers:
+        tokens = tokenize(identifier)
+        number = vocabulary.number(tokens[-1]) if tokens else None
+        if number is None:
+            continue
+        holders, _ = index.pages.of(number)
+        holders = holders[mask[holders]]
+        if 0 < len(holders) <= _RARE:
+            found.update(int(page) for page in holders)
+    return found
