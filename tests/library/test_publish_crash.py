@@ -98,7 +98,7 @@ def kills(root: Path, times: int, seed: int) -> None:
 
 
 def test_a_few_kills_leave_old_or_new(tmp_path: Path) -> None:
-    kills(tmp_path / "shop", 3, seed=1)
+    kills(tmp_path / "shop", 2, seed=1)
 
 
 @pytest.mark.long

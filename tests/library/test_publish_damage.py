@@ -84,7 +84,7 @@ DAMAGE = {
     "the database is gone": database(Path.unlink),
     "everything is gone": lambda chroma: shutil.rmtree(chroma),
 }
-QUICK = ("a: the vectors' folder is renamed", "d: the database is text", "the vectors are noise")
+QUICK = ("a: the vectors' folder is renamed", "the vectors are noise")
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,7 @@ def test_damage_while_it_runs_is_mended(tmp_path: Path, by: str) -> None:
         assert shop.publisher.tend() is mended
 
 
+@pytest.mark.long
 def test_only_the_last_damaged_files_are_kept(tmp_path: Path) -> None:
     with shop_in(tmp_path) as shop:
         shop.write({"a.md": page("Apples", "alpha first")})
