@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from bot.errors import IndexUnavailable
 from bot.library.models import Live, Snapshot
 from bot.library.ports import Embedder, Vectors, VectorStore
-from bot.search.calibration import Evidence, calibration_for
+from bot.search.calibration import Calibration, Evidence, calibration_for
 from bot.search.index import IndexBuilder, WordsIndex, bare
 from bot.search.models import Findings, Hit, Query, Scope
 from bot.search.ranking import OTHER_MEANING, WordScores, page_scores, score_words, signs_of
@@ -45,11 +45,21 @@ _STEPS = re.compile(r"^\s*(?:\d+[.)]\s|[-*]\s)|^\s*(?:```|~~~|\$ )", re.MULTILIN
 class Search:
     """Finds passages in whatever is live. Blocking: call it in a thread."""
 
-    def __init__(self, live: Live, store: VectorStore, embedder: Embedder, line: float | None = None) -> None:
-        """`line`: calibrated score below which nothing is found; None takes the embedding model's own."""
-        self._live, self._store, self._embedder = live, store, embedder
-        self._calibration = calibration_for(embedder.fingerprint)
-        self.line = self._calibration.line if line is None else line
+    def __init__(
+        self,
+        live: Live,
+        store: VectorStore,
+        embedder: Embedder,
+        line: float | None = None,
+        *,
+        embedder_of: Callable[[Snapshot], Embedder] | None = None,
+    ) -> None:
+        """`line`: calibrated score below which nothing is found; None takes the embedding model's own.
+
+        `embedder_of` says whose vectors a snapshot's are, where an earlier model's index may still serve.
+        """
+        self._live, self._store, self._line = live, store, line
+        self._embedder_of = embedder_of or (lambda _: embedder)
         self.only: tuple[str, ...] = ()
         """Rank by these signs alone (`bot.search.ranking`): to measure what each is worth. Empty: by all."""
         self._builder = IndexBuilder()
@@ -73,13 +83,15 @@ class Search:
             if not readable.any():
                 return Findings((), timings_ms=clock.ms)
             words = score_words(query, index, self._builder, readable[index.page_of], readable)
+        embedder = self._embedder_of(index.snapshot)
+        calibration = calibration_for(embedder.fingerprint)
         with clock.step("embed"):
-            vector = self._vector(query, words)
-        line = self.line * (_WIDER if query.wider else 1.0)
+            vector = self._vector(embedder, query, words)
+        line = (calibration.line if self._line is None else self._line) * (_WIDER if query.wider else 1.0)
         ranked: list[Hit] = []
         scope: Scope = "all"
         for scope, pages in _scopes(query, index, readable):  # noqa: B007  (the last one tried is told)
-            ranked = self._ranked(query, vector, words, index, readable, pages, exclude, clock)
+            ranked = self._ranked(query, vector, calibration, words, index, readable, pages, exclude, clock)
             if ranked and ranked[0].score >= line:
                 break
         with clock.step("choose"):
@@ -94,13 +106,13 @@ class Search:
                 self._index = self._builder.build(snapshot)
             return self._index
 
-    def _vector(self, query: Query, words: WordScores) -> Vectors:
+    def _vector(self, embedder: Embedder, query: Query, words: WordScores) -> Vectors:
         """One direction for the whole question: its text, its lines, and, as far as words are lacking, other words."""
         lines = [line for line in query.text.split("\n") if len(line.split()) > 2][:_LINES]
         texts = [query.text, *(lines if len(lines) > 1 else ())]
         if words.other_words:
             texts.append(f"{query.text}\n{words.other_words}")
-        vectors = self._embedder.embed(texts, "query")
+        vectors = embedder.embed(texts, "query")
         whole = vectors[0] if len(lines) < 2 else (vectors[0] + vectors[1 : 1 + len(lines)].mean(0)) / 2
         if words.other_words:
             whole = whole + OTHER_MEANING * words.lacking * vectors[-1]
@@ -110,6 +122,7 @@ class Search:
         self,
         query: Query,
         vector: Vectors,
+        calibration: Calibration,
         words: WordScores,
         index: WordsIndex,
         readable: Mask,
@@ -145,7 +158,7 @@ class Search:
                     continue
                 passage = self._best_passages(page, words, similarity, index, query, wanted)[0]
                 evidence = self._evidence(page, float(scores[i]), similarity, words, index, query, exact)
-                chance = self._calibration.chance(evidence)
+                chance = calibration.chance(evidence)
                 if hits:  # the order is the score's, whatever the chance says of each by itself
                     chance = min(chance, hits[-1].score)
                 hits.append(Hit(index.passages[passage], index.runbooks[page], chance, exact.route(page)))
