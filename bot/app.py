@@ -30,7 +30,7 @@ from bot.records.vectors import SqlVectorCache
 from bot.redaction import Redactor, logs
 from bot.redaction.version import rules_version
 from bot.search.chroma import open_store
-from bot.search.embedders import make_embedder
+from bot.search.embedders import earlier_embedder, make_embedder
 from bot.search.search import Search
 from bot.settings import Settings
 from bot.slack.delivery import slack_client
@@ -107,8 +107,9 @@ def assemble(settings: Settings, membership: Membership, *, policy_required: boo
         manifest=SqlManifest(engine),
         vectors=SqlVectorCache(engine),
         closed=access.closed,
+        earlier=earlier_embedder,
     )
-    search = Search(publisher.live, store, embedder, settings.search_line)
+    search = Search(publisher.live, store, embedder, settings.search_line, embedder_of=publisher.embedder_of)
     answering = Answering(
         redactor=redactor,
         access=access,

@@ -276,6 +276,17 @@ def make_embedder(settings: Settings) -> Embedder:
     return OpenAIEmbedder(name, api_key=key, base_url=settings.openai_base_url, budget=settings.embedding_timeout)
 
 
+def earlier_embedder(fingerprint: str) -> Embedder | None:
+    """The embedder with this fingerprint, where it is the local model; None for any other.
+
+    No endpoint: who has switched one off does not expect that questions still go there.
+    """
+    if not fingerprint.startswith("onnx:"):
+        return None
+    local = LocalEmbedder()
+    return local if local.fingerprint == fingerprint else None
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
