@@ -123,15 +123,18 @@ class Answering:
             kinds.update(span.kind for span in found.spans)
             return found.text
 
-        def redact_all(value: Any) -> Any:
-            if isinstance(value, str):
-                return redact(value)
-            if isinstance(value, dict):
-                return {redact(name): redact_all(inner) for name, inner in value.items()}
-            return value
+        def label(name: str, value: str) -> str:
+            """Judged together with its name: `password` says what `swordfish` alone does not."""
+            found = self.redactor.redact_field(name, value, numbering=numbering)
+            kinds.update(span.kind for span in found.spans)
+            return found.text
 
         text = redact(question.text)
-        alert = question.alert and Alert.model_validate(redact_all(question.alert.model_dump()))
+        alert = question.alert
+        if alert:
+            words = {name: redact(value) for name, value in alert if isinstance(value, str)}
+            labels = {redact(name): label(name, value) for name, value in alert.labels.items()}
+            alert = Alert.model_validate({**alert.model_dump(), **words, "labels": labels})
         return Clean(text, alert, tuple(redact(part) for part in question.context), frozenset(kinds))
 
     def readable(self, readership: Readership) -> dict[str, Runbook]:

@@ -46,6 +46,9 @@ class _Page:
         return next((line for key, line in self.facts.keys if key in keys), 1)
 
 
+_FOUND = "redaction found a secret or personal data here: readers see a placeholder"
+
+
 def lint(
     folder: Path,
     *,
@@ -76,7 +79,7 @@ def lint(
         findings += _access(page, knows_audience)
         findings += _broken_links(page)
         findings += (
-            Finding(page.runbook.path, line, "redaction found a secret here", "move it to your secret store")
+            Finding(page.runbook.path, line, _FOUND, "move it out of the page, or allow it with REDACT_ALLOW")
             for line in page.runbook.redacted_lines
         )
     findings += _shared_alerts(pages)
