@@ -239,7 +239,7 @@ class TestWithAModel:
     async def test_no_secret_and_no_address_reaches_the_model(self, model: App, server: OpenAIServer) -> None:
         server.chat = lambda body: self.draft()
         token = "ghp_" + "a1B2" * 9
-        await ask(model, f"{ASK} password=hunter2Xy9! token {token} mail jane.doe@customer.example")
+        await ask(model, f"{ASK} password=hunter2Xy9! {token} jane.doe@customer.example")
         assert server.requests
         for secret in ("hunter2", token, "jane.doe"):
             assert secret not in server.sent
