@@ -140,7 +140,7 @@ def _words(card: Card) -> str:
     """A card without its blocks: every word of them, escaped once, code between fences."""
     lines = [card.text]
     for block in card.blocks:
-        lines += _lines(block)
+        lines += [line for line in _lines(block) if line.strip() not in card.text]
     text = ""
     for line in lines:
         if len(text) + len(line) > 3_800:

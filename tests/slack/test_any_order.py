@@ -100,12 +100,14 @@ class World:
         place = self.place()
         messages = [m for m in self.workspace.messages(place) if m.get("subtype") != "tombstone"]
         if messages:
-            message = self.random.choice(messages)
-            kinds = [self.bot.edge._message, self.bot.edge._mention]
-            channel = self.workspace.world.channel(place).id
-            for kind in kinds if "<@U0RUNBOT>" in message.get("text", "") else kinds[:1]:
-                if message.get("user") != "U0RUNBOT":
-                    await kind({**message, "channel": channel, "channel_type": "channel"})
+            await self.deliver(place, self.random.choice(messages))
+
+    async def deliver(self, place: str, message: dict[str, Any]) -> None:
+        kinds = [self.bot.edge._message, self.bot.edge._mention]
+        channel = self.workspace.world.channel(place).id
+        for kind in kinds if "<@U0RUNBOT>" in message.get("text", "") else kinds[:1]:
+            if message.get("user") != "U0RUNBOT":
+                await kind({**message, "channel": channel, "channel_type": "channel"})
 
     async def fault(self) -> None:
         self.workspace.fail(**self.random.choice(FAULTS), times=self.random.randint(1, 2))
@@ -129,6 +131,10 @@ class World:
     async def end(self) -> None:
         self.workspace.recover()
         self.bot.path.faults.clear()
+        await self.bot.quiet()
+        for place, ts in [*self.alerts, *((place, ts) for _, place, ts in self.asked if ts)]:
+            if not self.alerts.get((place, ts)):  # what arrived while there was nobody comes again, a minute later
+                await self.deliver(place, self.workspace.message(place, ts))
         for _ in range(4):
             await self.bot.quiet()
             self.now += 100
@@ -149,7 +155,7 @@ class World:
         for user, place, ts in self.asked:
             alone = self._alone(user, place)
             answered = [m for m in self.workspace.thread(place, ts) if m["user"] == "U0RUNBOT"] if ts else []
-            rooted = any(f"<@{self.workspace.world.user(user).id}>" in m["text"] for m in self._roots(place))
+            rooted = any(m.get("reply_count") for m in self.workspace.bot_messages(place))
             assert alone or answered or (not ts and rooted), (user, place, ts)
             assert len(answered) <= 1
 
@@ -171,9 +177,6 @@ class World:
     def _alone(self, user: str, place: str) -> bool:
         channel = self.workspace.world.channel(place).id
         return any(seen.kind == "ephemeral" and seen.channel == channel for seen in self.workspace.seen_by(user))
-
-    def _roots(self, place: str) -> list[dict[str, Any]]:
-        return [m for m in self.workspace.bot_messages(place) if "looks for" in m["text"] and m.get("reply_count")]
 
 
 async def play(seed: int, start: Any, workspace: Any, steps: int) -> None:
