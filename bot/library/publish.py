@@ -303,10 +303,10 @@ class Publisher:
             self._store.check(self._live.collection, list(islice(self._live.passages, 20)))
 
     def _abandon(self, damage: IndexDamaged) -> None:
+        self._store.reset()
         log.warning("the index is damaged, and is built anew from the vector cache: %s", damage)
         self._live = replace(self._live, collection="")
         self._leftover.clear()
-        self._store.reset()
 
     def _publish(
         self,

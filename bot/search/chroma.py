@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -40,6 +40,8 @@ _SAMPLE = 5
 _PATIENCE = 20.0
 """Seconds that a Chroma server may take for one request; writing the largest batch takes a few."""
 _CONNECT = 5.0
+_PASSING = ("disk is full", "no space left", "is locked", "timed out", "timeout", "unavailable", "rate limit")
+"""What Chroma's internal errors say where nothing is damaged."""
 _SAME = 0.999
 """A cosine from which on two vectors count as one: Chroma stores float32."""
 
@@ -214,13 +216,20 @@ class EmbeddedChroma(ChromaStore):
         super().check(collection, ids)
 
     def reset(self) -> None:
-        """Move the damaged files aside, in the place of the last that were, and begin with none."""
+        """Move the damaged files aside, in the place of the last that were, and begin with none.
+
+        Raises IndexUnavailable, with everything left as it is, where the disk has no room for another index: then
+        that is what is wrong.
+        """
         with _named():
+            aside = self._folder / "damaged"
+            shutil.rmtree(aside, ignore_errors=True)
+            size = sum(file.stat().st_size for file in self._files.rglob("*") if file.is_file())
+            if (free := shutil.disk_usage(self._folder).free if self._folder.exists() else size) < size:
+                raise IndexUnavailable(f"the disk of {self._folder} is full: {free:,} bytes are left")
             if hasattr(self, "_client"):
                 self._client.close()
-            aside = self._folder / "damaged"
             if self._files.exists():
-                shutil.rmtree(aside, ignore_errors=True)
                 self._files.rename(aside)
             self._number += 1
             self._files.mkdir(parents=True)
@@ -231,7 +240,7 @@ class EmbeddedChroma(ChromaStore):
         if not self._lock.is_locked:
             return
         super().close()
-        if self._files.exists():
+        with suppress(OSError):  # without the stamp the next start looks more closely, that is all
             self._stamp.write_text(_state_of(self._files), encoding="ascii")
         self._lock.release()
 
@@ -312,8 +321,8 @@ def _named() -> Iterator[None]:
     except (NotFoundError, InvalidArgumentError) as error:
         raise IndexDamaged(f"the index is not what it was: {_words(error)}") from error
     except InternalError as error:
-        full = any(words in str(error) for words in ("disk is full", "is locked", "No space left"))
-        raise (IndexUnavailable if full else IndexDamaged)(f"the index failed: {_words(error)}") from error
+        passing = any(words in str(error).casefold() for words in _PASSING)
+        raise (IndexUnavailable if passing else IndexDamaged)(f"the index failed: {_words(error)}") from error
     except Exception as error:  # Chroma raises ValueError and others where a server does not answer
         raise IndexUnavailable(f"the index is out of reach: {_words(error)}") from error
     except BaseException as error:
