@@ -28,7 +28,7 @@ from bot.search.embedders import LocalEmbedder
 CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "eval" / "dev" / "corpus"
 
 _RESTART = """
-import json, resource, sys, time
+import json, re, sys, time
 started = time.perf_counter()
 from pathlib import Path
 from tests.bench.index import publisher_for
@@ -41,7 +41,7 @@ opened = time.perf_counter() - started
 assert len(found) == 4
 report = publisher.sync()
 assert report.embedded == 0
-memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+memory = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 print(json.dumps({"restart": opened, "sync": report.seconds, "memory": memory}))
 publisher.close()
 """
