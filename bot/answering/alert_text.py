@@ -175,12 +175,12 @@ def _title(line: str) -> tuple[Status, str, str | None, Severity] | None:
         if (status := _status(found[2])) == "unknown":
             return None
         return status, f"{found[1]} {found[2]}", found[1], "unknown"
+    if found := _ALARM.match(line):
+        return "resolved" if (found["state"] or "").casefold() == "ok" else "firing", found["name"], None, "unknown"
     if found := _COLON.match(line):
         rest = _PRIORITY.sub("", found["rest"]).strip(" -:")
         status = "firing" if found[1].casefold() == "no data" else _status(found[1])
         return status, rest.strip('"'), None, read_severity(found[1])
-    if found := _ALARM.match(line):
-        return "resolved" if (found["state"] or "").casefold() == "ok" else "firing", found["name"], None, "unknown"
     if (found := _PROJECT.match(line)) and re.search(r"(?:Error|Exception|Timeout|Fault)\b", found[2]):
         return "firing", found[2], found[1], "unknown"
     return None
@@ -265,6 +265,8 @@ def _loosely(lines: list[str], labels: dict[str, str]) -> Status | None:
         return status
     first_words = {line.split()[0].strip("[]():.,").casefold() for line in lines[:3]}
     if status == "firing" or first_words & {"firing", "triggered"}:
+        return "firing"
+    if {"alertname", "severity"} <= labels.keys():
         return "firing"
     structured = len(labels.keys() & {"alertname", "severity", "status", "service", "host", "project", "reason"}) > 0
     return "firing" if structured and _FAILING.search(head) else None

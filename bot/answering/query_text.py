@@ -28,7 +28,8 @@ _NOISE_LINE = re.compile(
     r"namespace|cluster|container|endpoint|prometheus|receiver|region|account|severity|priority|status|state|old state|"
     r"current state|alertname|alert name|team|env|environment|runbook|runbook_url|playbook|notes_url|grafana_folder|"
     r"assigned|urgency|events|short id|link to alarm|first seen|release)\s*[:=].*"
-    r"|the monitor was last triggered at .*|@[\w-]+)$",
+    r"|the monitor was last triggered at .*|@[\w-]+"
+    r"|\W*[a-z][\w.-]*\s?=\s?\S.*)$",  # a label as `name = value`
     re.IGNORECASE,
 )
 _VALUES = (

@@ -67,12 +67,13 @@ class WordsIndex:
 
     @cached_property
     def names(self) -> tuple[frozenset[str], ...]:
-        """The bare names of each page: title, file, claimed alerts, headings."""
-        return tuple(
-            frozenset(bare(n) for n in (r.title, file_stem(r.path), *r.alerts, *(text for _, text, _ in r.headings)))
-            - {""}
-            for r in self.runbooks
-        )
+        """The bare names of each page: title, file, claimed alerts."""
+        return tuple(frozenset(map(bare, (r.title, file_stem(r.path), *r.alerts))) - {""} for r in self.runbooks)
+
+    @cached_property
+    def headings(self) -> tuple[frozenset[str], ...]:
+        """The bare headings of each page."""
+        return tuple(frozenset(bare(text) for _, text, _ in r.headings) - {""} for r in self.runbooks)
 
     def best_of_pages(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """The highest of each page's passages."""

@@ -13,7 +13,7 @@ The signs, and the kind of question that each helps:
 - other_words: BM25 of the thesaurus's words alone, the less the library knows of the question's own.
 - likely: the page looks like one for alerts. Libraries in which runbooks stand among other documents.
 - identifier: the page contains a rare identifier of the question. Error codes, metric names.
-- exact: the alert's link or name leads to the page.
+- exact: the alert's link or name leads to the page. (Such pages come first in any case.)
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ Numbers = NDArray[np.float64]
 
 WEIGHTS: dict[str, float] = {
     # Fitted to labelled questions of five organisations' pages (docs/search.md says how, and what each sign is worth).
-    "meaning": 3.9,
-    "purpose": 2.0,
-    "words": 2.0,
-    "purpose_words": 1.4,
-    "page_words": 2.1,
-    "pairs": 2.0,
-    "title": 0.6,
-    "other_words": 12.7,
-    "likely": 1.0,
+    "meaning": 4.7,
+    "purpose": 1.4,
+    "words": 2.25,
+    "purpose_words": 1.5,
+    "page_words": 1.8,
+    "pairs": 1.95,
+    "title": 1.15,
+    "other_words": 14.2,
+    "likely": 1.15,
     "identifier": 0.5,
-    "exact": 4.7,
+    "exact": 4.6,
 }
 SIGNS = tuple(WEIGHTS)
 _OTHER = 0.4
@@ -100,7 +100,7 @@ def score_words(query: Query, index: WordsIndex, builder: IndexBuilder, passages
             said[number] = weight
         else:
             unknown += weight * (_COMMON if token in _common_words() else 1.0)
-    others = general_thesaurus().others(tokens)
+    others = general_thesaurus().others(query.text)
     meant = {
         n: w for token, w in others.items() if (n := builder.vocabulary.number(token)) is not None and n not in said
     }
@@ -148,7 +148,7 @@ def signs_of(
         "other_words": index.best_of_pages(words.others)[list(pages)] / words.mass * words.lacking,
         "likely": index.likely[list(pages)],
         "identifier": np.array([page in exact.identifiers for page in pages], float),
-        "exact": np.array([2.0 * (page in exact.links) or 1.0 * (page in exact.names) for page in pages], float),
+        "exact": np.array([exact.sureness(page) > 0 for page in pages], float),
     }
     return np.stack([np.asarray(columns[sign], float) for sign in SIGNS], axis=1)
 

@@ -19,13 +19,21 @@ _RARE = 3
 class Exact:
     """The pages (by number) that a question points at, by route. Link and name decide; an identifier only weighs in."""
 
-    links: frozenset[int]
-    names: frozenset[int]
-    identifiers: frozenset[int]
+    links: frozenset[int] = frozenset()
+    names: frozenset[int] = frozenset()
+    """Pages that claim the alert's name, or bear it as their title or file name."""
+    headings: frozenset[int] = frozenset()
+    """Pages that bear it as a heading only."""
+    identifiers: frozenset[int] = frozenset()
+
+    def sureness(self, page: int) -> int:
+        """Pages of a higher one come first, whatever else speaks for the others: 3 link, 2 name, 1 heading, 0 none."""
+        return 3 if page in self.links else 2 if page in self.names else int(page in self.headings)
 
     def route(self, page: int) -> str:
         """How a page was found; the surest way of several."""
-        for pages, route in ((self.links, LINK), (self.names, NAME), (self.identifiers, IDENTIFIER)):
+        routes = ((self.links, LINK), (self.names, NAME), (self.headings, NAME), (self.identifiers, IDENTIFIER))
+        for pages, route in routes:
             if page in pages:
                 return route
         return FUSED
@@ -36,9 +44,11 @@ def exact_routes(query: Query, index: WordsIndex, vocabulary: Vocabulary, pages:
     wanted = list(pages)
     inside = frozenset(wanted)
     name = bare(query.alert_name)
+    named = len(name) > 2
     return Exact(
         links=frozenset(_linked(query.runbook_url, index, wanted)) if query.runbook_url else frozenset(),
-        names=frozenset(page for page in wanted if name in index.names[page]) if len(name) > 2 else frozenset(),
+        names=frozenset(page for page in wanted if named and name in index.names[page]),
+        headings=frozenset(page for page in wanted if named and name in index.headings[page]),
         identifiers=frozenset(_identified(query.identifiers, index, vocabulary, mask)) & inside,
     )
 

@@ -34,11 +34,12 @@ _OF_A_PAGE = 12
 _LINES = 4
 _WIDER = 0.6
 """A second, wider search goes below the line by this factor."""
+_SURE = (0.0, 0.9, 0.97, 0.99)
+"""Least chance by `Exact.sureness`: what an alert names itself needs no other sign."""
 _BESIDE = 0.5
 """A further page stands beside the best one from this share of its chance on."""
 _ALIKE = 0.5
-"""Share of words in common from which on two pages of one name, or their passages, are the same thing twice."""
-_COPY = 0.85
+"""Share of words in common from which on two pages of one name are the same thing twice."""
 _STEPS = re.compile(r"^\s*(?:\d+[.)]\s|[-*]\s)|^\s*(?:```|~~~|\$ )", re.MULTILINE)
 
 
@@ -150,7 +151,8 @@ class Search:
             similarity[list(near)] = list(near.values())
             signs = signs_of(candidates, similarity, words, index, readable, exact)
             scores = page_scores(signs, self.only)
-            order = [int(i) for i in np.argsort(-scores, kind="stable")]
+            sure = [0 if self.only else exact.sureness(page) for page in candidates]
+            order = sorted(range(len(candidates)), key=lambda i: (-sure[i], -scores[i]))
             hits: list[Hit] = []
             for i in order:
                 page = candidates[i]
@@ -158,7 +160,7 @@ class Search:
                     continue
                 passage = self._best_passages(page, words, similarity, index, query, wanted)[0]
                 evidence = self._evidence(page, float(scores[i]), similarity, words, index, query, exact)
-                chance = calibration.chance(evidence)
+                chance = max(calibration.chance(evidence), _SURE[sure[i]])
                 if hits:  # the order is the score's, whatever the chance says of each by itself
                     chance = min(chance, hits[-1].score)
                 hits.append(Hit(index.passages[passage], index.runbooks[page], chance, exact.route(page)))
@@ -211,7 +213,7 @@ class Search:
             said=float(words.mixed[part].max()) / words.mass * words.known,
             known=words.known,
             named=self._named(query, page, index),
-            exact=page in exact.links or page in exact.names,
+            exact=exact.sureness(page) > 0,
             passages=words.searched,
         )
 
@@ -315,12 +317,12 @@ def _to_compare(
 
 
 def _alike(index: WordsIndex, one: int, other: int) -> bool:
-    """Whether two pages are the same thing twice: a copy, or two of one name that share most words."""
+    """Whether two pages are the same thing twice. Pages of other names are not, however alike: siblings often are."""
+    if bare(index.runbooks[one].title) != bare(index.runbooks[other].title):
+        return False
     a, b = index.bags[one], index.bags[other]
     shared = len(np.intersect1d(a, b, assume_unique=True))
-    alike = shared / max(len(a) + len(b) - shared, 1)
-    same_name = bare(index.runbooks[one].title) == bare(index.runbooks[other].title)
-    return alike >= (_ALIKE if same_name else _COPY)
+    return shared / max(len(a) + len(b) - shared, 1) >= _ALIKE
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:

@@ -1,52 +1,61 @@
-"""Other words for the same thing: `data/thesaurus.yaml`, looked up in a question's stems."""
+"""Other words for the same thing: `data/thesaurus.yaml`, looked up in what a question says."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
 import yaml
 
-from bot.search.words import tokenize
+from bot.search.words import spoken, tokenize
 
 Phrase = tuple[str, ...]
 
 
 class Thesaurus:
-    """Phrases, as stems, with the phrases that may be said instead."""
+    """Phrases, as they are spoken, with the words that may be said instead."""
 
     def __init__(self, entries: Sequence[Sequence[str] | Mapping[str, Sequence[str]]]) -> None:
         """Of the file's entries: a list is mutual, a mapping goes from what people say to what they mean."""
         self._meant: dict[Phrase, set[Phrase]] = {}
         for entry in entries:
             if isinstance(entry, Mapping):
-                said, meant = _phrases(entry["say"]), _phrases(entry["mean"])
+                said, meant = entry["say"], entry["mean"]
             else:
-                said = meant = _phrases(entry)
+                said = meant = entry
             for phrase in said:
-                self._meant.setdefault(phrase, set()).update(other for other in meant if other != phrase)
+                # Small words count in what is said ("out of memory" is not "memory"), and say nothing in what is meant.
+                others = {tuple(tokenize(other)) for other in meant if other != phrase}
+                self._meant.setdefault(tuple(spoken(phrase)), set()).update(others - {()})
         self._longest = max(map(len, self._meant), default=0)
 
-    def others(self, tokens: Sequence[str]) -> dict[str, float]:
-        """Words that are meant beside `tokens` (stems, in order), each with a weight up to 1.
+    def others(self, text: str) -> dict[str, float]:
+        """Words (stems) that are meant beside those of `text`, each with a weight up to 1.
 
         The words of a longer phrase weigh less each; where phrases overlap, the longer one speaks.
         """
         found: dict[str, float] = {}
-        present = set(tokens)
+        present = tokenize(text)
+        words = spoken(text)
         start = 0
-        while start < len(tokens):
-            for length in range(min(self._longest, len(tokens) - start), 0, -1):
-                if meant := self._meant.get(tuple(tokens[start : start + length])):
-                    for phrase in meant:
-                        for word in phrase:
-                            if word not in present:
-                                found[word] = max(found.get(word, 0.0), len(phrase) ** -0.5)
+        while start < len(words):
+            for length in range(min(self._longest, len(words) - start), 0, -1):
+                if meant := self._meant.get(tuple(words[start : start + length])):
+                    self._add(meant, present, found)
                     start += length - 1
                     break
             start += 1
+        for identifier in set(present) - set(words):  # `ImagePullBackOff` in one piece
+            self._add(self._meant.get((identifier,), ()), present, found)
         return found
+
+    @staticmethod
+    def _add(meant: Iterable[Phrase], present: Sequence[str], found: dict[str, float]) -> None:
+        for phrase in meant:
+            for word in phrase:
+                if word not in present:
+                    found[word] = max(found.get(word, 0.0), len(phrase) ** -0.5)
 
 
 @cache
@@ -54,7 +63,3 @@ def general_thesaurus() -> Thesaurus:
     """The one of operations, from the data file."""
     text = (files("bot.search") / "data" / "thesaurus.yaml").read_text(encoding="utf-8")
     return Thesaurus(yaml.safe_load(text))
-
-
-def _phrases(words: Sequence[str]) -> list[Phrase]:
-    return [phrase for word in words if (phrase := tuple(tokenize(word)))]
