@@ -33,7 +33,7 @@ from bot.settings import Settings
 _AT_ONCE = 2000
 """Rows of one `get`: more fail with "too many SQL variables" somewhere above."""
 _GRAPH: CreateHNSWConfiguration = {
-    "space": "cosine", "max_neighbors": 64, "ef_construction": 400, "ef_search": 600,
+    "space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 600,
 }  # fmt: skip
 """Chroma's own values miss 1 in 30 of the nearest 60 of 2,100 passages of pages made from one template, these none."""
 _SAMPLE = 5
