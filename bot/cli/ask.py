@@ -30,6 +30,7 @@ def ask(
     Slack ids where SLACK_BOT_TOKEN is set. Brings the index up to date first.
     """
     from bot.app import assemble
+    from bot.cli.index import progress_bar
     from bot.cli.people import membership_for
 
     settings = settings_of(runbooks, access, data)
@@ -37,7 +38,8 @@ def ask(
     async def run() -> Reply:
         async with membership_for(settings, asker, place) as (membership, user, channel):
             with assemble(settings, membership) as parts:
-                await asyncio.to_thread(parts.publisher.sync)
+                with progress_bar() as progress:
+                    await asyncio.to_thread(parts.publisher.sync, progress)
                 where = await parts.access.place(channel)
                 question = Question(
                     text=" ".join(words), trigger=Trigger.COMMAND, place=where, asker=user, service=service, limit=limit
