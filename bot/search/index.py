@@ -6,6 +6,7 @@ Built anew for every snapshot, from bags that are kept a passage: after one edit
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -66,14 +67,37 @@ class WordsIndex:
         return {runbook.path: i for i, runbook in enumerate(self.runbooks)}
 
     @cached_property
-    def names(self) -> tuple[frozenset[str], ...]:
-        """The bare names of each page: title, file, claimed alerts."""
-        return tuple(frozenset(map(bare, (r.title, file_stem(r.path), *r.alerts))) - {""} for r in self.runbooks)
+    def names(self) -> Mapping[str, tuple[int, ...]]:
+        """The pages that bear a bare name as title or file, or claim it as an alert."""
+        return _by_name((r.title, file_stem(r.path), *r.alerts) for r in self.runbooks)
 
     @cached_property
-    def headings(self) -> tuple[frozenset[str], ...]:
-        """The bare headings of each page."""
-        return tuple(frozenset(bare(text) for _, text, _ in r.headings) - {""} for r in self.runbooks)
+    def headings(self) -> Mapping[str, tuple[int, ...]]:
+        """The pages that have a bare name as a heading."""
+        return _by_name([text for _, text, _ in r.headings] for r in self.runbooks)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The passages' ids, by number."""
+        return tuple(passage.id for passage in self.passages)
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """The passages' numbers, by id."""
+        return {id: number for number, id in enumerate(self.ids)}
+
+    @cached_property
+    def _chosen(self) -> dict[bytes, list[str]]:
+        return {}
+
+    def ids_of(self, wanted: NDArray[np.bool_]) -> list[str]:
+        """The ids of these passages. The few sets that questions keep asking for (a readership, a service) are kept."""
+        key = np.packbits(wanted).tobytes()
+        if key not in self._chosen:
+            if len(self._chosen) > 20:
+                self._chosen.clear()
+            self._chosen[key] = [self.ids[number] for number in np.flatnonzero(wanted).tolist()]
+        return self._chosen[key]
 
     def best_of_pages(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """The highest of each page's passages."""
@@ -146,6 +170,14 @@ class IndexBuilder:
             r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[-_.]", " ", f"{runbook.title} {file_stem(runbook.path)}"
         )
         return self.vocabulary.bag(set(tokenize(spaced.lower())))[0]
+
+
+def _by_name(names: Iterable[Iterable[str]]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, dict[int, None]] = {}
+    for page, own in enumerate(names):
+        for name in own:
+            found.setdefault(bare(name), {})[page] = None
+    return {name: tuple(pages) for name, pages in found.items() if name}
 
 
 def _is_about(passage: Passage, runbook: Runbook, first: bool) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
+
 from bot.search.index import WordsIndex, bare, file_stem
 from bot.search.models import Query
 from bot.search.words import Mask, Vocabulary, tokenize
@@ -39,17 +41,21 @@ class Exact:
         return FUSED
 
 
-def exact_routes(query: Query, index: WordsIndex, vocabulary: Vocabulary, pages: Iterable[int], mask: Mask) -> Exact:
-    """The exact routes into `pages`. `mask`: the pages that these readers may open, over which rarity is counted."""
-    wanted = list(pages)
-    inside = frozenset(wanted)
+def exact_routes(query: Query, index: WordsIndex, vocabulary: Vocabulary, usable: Mask, readable: Mask) -> Exact:
+    """The exact routes into the `usable` pages. Rarity is counted over the `readable` ones: what may be opened."""
     name = bare(query.alert_name)
     named = len(name) > 2
+
+    def inside(pages: Iterable[int]) -> frozenset[int]:
+        return frozenset(page for page in pages if usable[page])
+
     return Exact(
-        links=frozenset(_linked(query.runbook_url, index, wanted)) if query.runbook_url else frozenset(),
-        names=frozenset(page for page in wanted if named and name in index.names[page]),
-        headings=frozenset(page for page in wanted if named and name in index.headings[page]),
-        identifiers=frozenset(_identified(query.identifiers, index, vocabulary, mask)) & inside,
+        links=frozenset(
+            _linked(query.runbook_url, index, np.flatnonzero(usable).tolist()) if query.runbook_url else ()
+        ),
+        names=inside(index.names.get(name, ()) if named else ()),
+        headings=inside(index.headings.get(name, ()) if named else ()),
+        identifiers=inside(_identified(query.identifiers, index, vocabulary, readable)),
     )
 
 

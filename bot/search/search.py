@@ -134,14 +134,14 @@ class Search:
         """The best pages of `pages`, one hit each (its best passage), best first."""
         wanted = pages[index.page_of]
         if exclude:
-            wanted &= np.array([passage.id not in exclude for passage in index.passages])
+            wanted[[index.number_of[id] for id in exclude if id in index.number_of]] = False
         if not wanted.any():
             return []
         with clock.step("vectors"):
             near = self._nearest(vector, wanted, index, _NEAREST)
         with clock.step("fuse"):
-            usable = np.unique(index.page_of[wanted])
-            exact = exact_routes(query, index, self._builder.vocabulary, (int(p) for p in usable), readable)
+            usable = np.logical_or.reduceat(wanted, index.starts)
+            exact = exact_routes(query, index, self._builder.vocabulary, usable, readable)
             candidates = _candidates(near, words, index, usable, exact)
             missing = _to_compare(candidates, near, words, index, wanted)
         with clock.step("vectors"):
@@ -170,13 +170,12 @@ class Search:
 
     def _nearest(self, vector: Vectors, wanted: Mask, index: WordsIndex, limit: int) -> dict[int, float]:
         """The nearest of the wanted passages, by number."""
-        numbers = np.flatnonzero(wanted)
-        if not len(numbers):
+        ids = index.ids_of(wanted) if limit == _NEAREST else [index.ids[i] for i in np.flatnonzero(wanted).tolist()]
+        if not ids:
             return {}
-        ids = {index.passages[i].id: int(i) for i in numbers}
         length = float(np.linalg.norm(vector)) or 1.0
-        found = self._store.query(index.snapshot.collection, vector / length, list(ids), min(limit, len(ids)))
-        return {ids[id]: cosine * length for id, cosine in found if id in ids}
+        found = self._store.query(index.snapshot.collection, vector / length, ids, min(limit, len(ids)))
+        return {index.number_of[id]: cosine * length for id, cosine in found if id in index.number_of}
 
     def _best_passages(
         self, page: int, words: WordScores, similarity: Scores, index: WordsIndex, query: Query, wanted: Mask
@@ -285,7 +284,7 @@ def _scopes(query: Query, index: WordsIndex, readable: Mask) -> list[tuple[Scope
 
 
 def _candidates(
-    near: Mapping[int, float], words: WordScores, index: WordsIndex, usable: np.ndarray, exact: Exact
+    near: Mapping[int, float], words: WordScores, index: WordsIndex, usable: Mask, exact: Exact
 ) -> list[int]:
     """The pages worth scoring: pointed at, near, or with the words. All of them where there are few."""
     found = {*exact.links, *exact.names, *exact.identifiers, *(int(index.page_of[i]) for i in near)}
@@ -296,9 +295,10 @@ def _candidates(
         index.best_of_pages(words.others),
         words.pages,
     ):
-        top = usable[np.argsort(-scores[usable], kind="stable")[:_BY_WORDS]]
-        found.update(int(page) for page in top if scores[page] > 0)
-    return sorted(found & {int(page) for page in usable})
+        scores = np.where(usable, scores, 0)
+        top = np.argsort(-scores, kind="stable")[:_BY_WORDS]
+        found.update(top[scores[top] > 0].tolist())
+    return sorted(page for page in found if usable[page])
 
 
 def _to_compare(
