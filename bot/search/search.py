@@ -101,6 +101,10 @@ class Search:
         hits = [hit for hit in hits if hit.runbook.path in allowed]
         return Findings(tuple(hits), tuple(ranked), scope, clock.ms)
 
+    def warm(self) -> None:
+        """Make the words of what is live ready, so that the next question need not wait for it."""
+        self._index_of(self._live())
+
     def _index_of(self, snapshot: Snapshot) -> WordsIndex:
         with self._building:
             if self._index is None or self._index.snapshot is not snapshot:
