@@ -21,6 +21,7 @@ from bot.records.database import create_tables, metadata, writing
 LEASE = 90.0
 """Seconds after which work that nobody renewed counts as abandoned."""
 MOST_ATTEMPTS = 5
+"""Attempts at an answer; a further one is only for saying that it is given up."""
 KEPT = 3 * 86_400.0
 """Seconds for which a finished key is remembered; Slack's last redelivery comes after minutes."""
 
@@ -123,13 +124,13 @@ class Events:
     def _open(self, everything: bool) -> Any:
         waiting = _events.c.state.in_(("working", "failed"))
         ready = true() if everything else _events.c.lease < self._clock()
-        return waiting & ready & (_events.c.attempts < MOST_ATTEMPTS)
+        return waiting & ready & (_events.c.attempts <= MOST_ATTEMPTS)
 
     def _again(self, key: str, *, everything: bool = False) -> Claimed | None:
         with writing(self._engine) as connection:
             open_now = self._open(everything)
             if not everything:
-                retry = (_events.c.state == "failed") & (_events.c.attempts < MOST_ATTEMPTS)
+                retry = (_events.c.state == "failed") & (_events.c.attempts <= MOST_ATTEMPTS)
                 open_now = or_(open_now, retry)
             mine = (_events.c.key == key) & open_now
             taken = connection.execute(

@@ -26,7 +26,7 @@ from bot.answering.models import Alert, Question, Reply, Trigger, new_id
 from bot.errors import DeliveryError, RecordsUnavailable, RunbookBotError
 from bot.library.models import Live, Runbook
 from bot.records.answers import Answers
-from bot.records.events import KEPT, LEASE, Claimed, Events
+from bot.records.events import KEPT, LEASE, MOST_ATTEMPTS, Claimed, Events
 from bot.records.memory import Memory
 from bot.redaction import Redactor
 from bot.redaction.receipts import receipt
@@ -242,6 +242,9 @@ class Desk:
         """Answer, or say why not; False where neither was possible and it is worth another try."""
         try:
             if attempt > 1 and await self._stands_already(pointer):
+                return True
+            if attempt > MOST_ATTEMPTS:  # whatever it is, it ended every process or attempt that took it up
+                await self.failed(pointer, RunbookBotError(f"given up after {MOST_ATTEMPTS} attempts"))
                 return True
             await self._answer(pointer, message)
             return True

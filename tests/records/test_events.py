@@ -80,7 +80,7 @@ def test_what_is_abandoned_is_taken_up_after_its_lease_and_by_a_lone_process_at_
     assert events.unfinished() == []
     clock.now += LEASE
     assert [(c.key, c.pointer, c.attempt) for c in events.unfinished()] == [("k", {"ts": "1"}, 2)]
-    for attempt in range(3, MOST_ATTEMPTS + 1):
+    for attempt in range(3, MOST_ATTEMPTS + 2):
         assert [c.attempt for c in events.unfinished(everything=True)] == [attempt]
     clock.now += 10 * LEASE
     assert events.unfinished(everything=True) == [], "then it is given up"
@@ -129,7 +129,7 @@ class Claims(RuleBasedStateMachine):
     def claim(self, key: str) -> None:
         claimed = self.events.claim(key, {"key": key})
         busy = self.working.get(key, -1.0) >= self.clock.now
-        tired = self.attempts.get(key, 0) >= MOST_ATTEMPTS
+        tired = self.attempts.get(key, 0) > MOST_ATTEMPTS
         assert (claimed is not None) == (not busy and key not in self.done and not tired)
         if claimed:
             self._began(key)
@@ -159,7 +159,7 @@ class Claims(RuleBasedStateMachine):
 
     @invariant()
     def bounded(self) -> None:
-        assert all(count <= MOST_ATTEMPTS for count in getattr(self, "attempts", {}).values())
+        assert all(count <= MOST_ATTEMPTS + 1 for count in getattr(self, "attempts", {}).values())
 
 
 TestClaims = Claims.TestCase

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bot.answering.models import Trigger
 from bot.errors import RankingError, RedactionError
 
 
@@ -307,3 +308,19 @@ async def test_whoever_posted_a_secret_is_told_once_and_privately(bot: Any, work
     await workspace.slash("ben", "incidents", "is postgres up? password=hunter2Xyz9")
     await bot.quiet()
     assert "rotate" in said(workspace.ephemerals("ben"))
+
+
+async def test_work_that_ends_every_process_is_given_up_and_the_asker_told(bot: Any, workspace: Any) -> None:
+    from bot.records.events import MOST_ATTEMPTS
+    from bot.slack.intake import Pointer
+
+    events = bot.edge.desk._events
+    ts = workspace.post("ben", "incidents", "postgres has too many clients")
+    pointer = Pointer(Trigger.MENTION, "C0INCIDENTS", ts, "", "U0BEN")
+    events.claim(pointer.key, pointer.as_record())
+    for _ in range(MOST_ATTEMPTS - 1):
+        assert events.unfinished(everything=True)
+    await bot.edge.desk._take_up(everything=True)
+    await bot.quiet()
+    assert "Something went wrong" in said(workspace.ephemerals("ben")) and bot.path.asked == []
+    assert events.unfinished(everything=True) == []
