@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -128,9 +129,9 @@ def assemble(settings: Settings, membership: Membership, *, policy_required: boo
 
 
 _LOOK_EVERY = 5.0
-"""Seconds between looks at the index and at what other replicas published."""
-_LOOK_EVERY = 5.0
 """Seconds between looks at the policy, at what another replica published, and at whether the index is whole."""
+_TRY_EVERY = 60.0
+"""Seconds after which a failed sync is tried again, though no page has changed since."""
 _PATIENCE = 20.0
 """Seconds that the first sync may hold up a bot that has a complete index already."""
 
@@ -156,7 +157,6 @@ async def serving(settings: Settings, progress: Progress | None = None) -> Async
             tasks.append(asyncio.create_task(_keep_current(parts, sync)))
             if settings.watch:
                 tasks.append(asyncio.create_task(watch(settings.runbooks_dir, lambda: asyncio.to_thread(sync))))
-            tasks.append(asyncio.create_task(_tend(parts.publisher)))
             yield parts, edge
         finally:
             for task in tasks:
@@ -168,12 +168,15 @@ async def serving(settings: Settings, progress: Progress | None = None) -> Async
 
 
 async def _keep_current(parts: App, sync: Callable[[], SyncReport]) -> None:
-    """Sync when the policy has changed (a page may have been closed to all until now); else see what others did."""
-    seen = parts.policy().version
+    """Sync when the policy has changed (a page may have been closed to all until now) and, after a while, when the
+    last sync failed; else see what others did."""
+    seen, tried = parts.policy().version, time.monotonic()
     while True:
         await asyncio.sleep(_LOOK_EVERY)
         try:
-            if (now := parts.policy().version) != seen:
+            again = parts.publisher.behind and time.monotonic() > tried + _TRY_EVERY
+            if (now := parts.policy().version) != seen or again:
+                tried = time.monotonic()
                 await asyncio.to_thread(sync)
                 seen = now
             else:
@@ -194,13 +197,3 @@ async def _first(sync: asyncio.Task[SyncReport], *, complete: bool) -> None:
         if not complete:
             raise
         log.error("the index could not be brought up to date, the last complete one serves: %s", error)
-
-
-async def _tend(publisher: Publisher) -> None:
-    """Take over what another replica has published, and see that the index is whole."""
-    while True:
-        await asyncio.sleep(_LOOK_EVERY)
-        try:
-            await asyncio.to_thread(publisher.tend)
-        except RunbookBotError as error:
-            log.error("the index needs care: %s", error)

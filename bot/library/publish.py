@@ -118,6 +118,8 @@ class Publisher:
         self._leftover: set[str] = set()
         """Ids of the live collection that are not live: they stay for questions that are still on their way."""
         self._syncing = threading.Lock()
+        self.behind = False
+        """The last sync failed: what is live may be older than the folder, and it is worth trying again."""
 
     def live(self) -> Snapshot:
         """What is live now; its `collection` is empty where it can't be searched with an embedder that is there."""
@@ -188,31 +190,11 @@ class Publisher:
         Raises EmptyLibrary (nothing is touched, unless `allow_empty`), EmbeddingFailed, IndexUnavailable,
         RecordsUnavailable; what is live stays live then.
         """
-        with self._syncing, self._manifest.exclusive():
-            started = monotonic()
-            self._catch_up()
-            library = self._read_folder(progress, allow_empty)
-            pages = {page.path: page for page in self._with_last_good(library) if not self._closed(page)}
-            if not pages and not allow_empty:
-                raise EmptyLibrary("every page is closed by the access policy (audience `nobody`)")
-            passages = self._cut_all(pages, progress)
-            before = self._live.passages.keys()
-            try:
-                self._sweep()
-                self._look()
-                embedded = self._publish(pages, passages, library.catalogue, progress)
-            except IndexDamaged as damage:
-                self._abandon(damage)
-                embedded = self._publish(pages, passages, library.catalogue, progress)
-            report = SyncReport(
-                runbooks=len(pages),
-                passages=len(passages),
-                embedded=embedded,
-                unchanged=len(passages) - embedded,
-                removed=len(before - passages.keys()),
-                refused=library.refusals,
-                seconds=monotonic() - started,
-            )
+        with self._syncing:
+            self.behind = True
+            with self._manifest.exclusive():
+                report = self._sync(progress, allow_empty)
+            self.behind = False
         log.info("index: %s", report)
         return report
 
@@ -226,6 +208,32 @@ class Publisher:
             except RunbookBotError as error:
                 log.warning("passages that are not live any more are forgotten at the next start: %s", error)
             self._store.close()
+
+    def _sync(self, progress: Progress | None, allow_empty: bool) -> SyncReport:
+        started = monotonic()
+        self._catch_up()
+        library = self._read_folder(progress, allow_empty)
+        pages = {page.path: page for page in self._with_last_good(library) if not self._closed(page)}
+        if not pages and not allow_empty:
+            raise EmptyLibrary("every page is closed by the access policy (audience `nobody`)")
+        passages = self._cut_all(pages, progress)
+        before = self._live.passages.keys()
+        try:
+            self._sweep()
+            self._look()
+            embedded = self._publish(pages, passages, library.catalogue, progress)
+        except IndexDamaged as damage:
+            self._abandon(damage)
+            embedded = self._publish(pages, passages, library.catalogue, progress)
+        return SyncReport(
+            runbooks=len(pages),
+            passages=len(passages),
+            embedded=embedded,
+            unchanged=len(passages) - embedded,
+            removed=len(before - passages.keys()),
+            refused=library.refusals,
+            seconds=monotonic() - started,
+        )
 
     # --- reading ---------------------------------------------------------------------------------------------
 

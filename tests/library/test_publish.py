@@ -260,8 +260,12 @@ def test_a_failure_half_way_publishes_nothing_and_keeps_what_was_embedded(shop: 
     assert len(shop.publisher.live().passages) == 3
     assert shop.find("charlie third")[0].path == "b/c.md"
     assert len(shop.start().live().passages) == 3
+    with pytest.raises(EmbeddingFailed):
+        shop.publisher.sync()
+    assert shop.publisher.behind
     shop.embedder.fail = lambda texts: None
     report = shop.publisher.sync()
+    assert not shop.publisher.behind
     assert (report.passages, report.embedded) == (183, 180 - 128)
     assert len(shop.stored()) == 183
 
