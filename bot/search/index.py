@@ -169,7 +169,7 @@ class IndexBuilder:
         spaced = re.sub(
             r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[-_.]", " ", f"{runbook.title} {file_stem(runbook.path)}"
         )
-        return self.vocabulary.bag(set(tokenize(spaced.lower())))[0]
+        return self.vocabulary.bag(dict.fromkeys(tokenize(spaced.lower())))[0]
 
 
 def _by_name(names: Iterable[Iterable[str]]) -> dict[str, tuple[int, ...]]:

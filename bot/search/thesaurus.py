@@ -18,7 +18,8 @@ class Thesaurus:
 
     def __init__(self, entries: Sequence[Sequence[str] | Mapping[str, Sequence[str]]]) -> None:
         """Of the file's entries: a list is mutual, a mapping goes from what people say to what they mean."""
-        self._meant: dict[Phrase, set[Phrase]] = {}
+        # Ordered, and not sets: the words in their order are embedded, and one question has one answer.
+        self._meant: dict[Phrase, dict[Phrase, None]] = {}
         for entry in entries:
             if isinstance(entry, Mapping):
                 said, meant = entry["say"], entry["mean"]
@@ -26,8 +27,8 @@ class Thesaurus:
                 said = meant = entry
             for phrase in said:
                 # Small words count in what is said ("out of memory" is not "memory"), and say nothing in what is meant.
-                others = {tuple(tokenize(other)) for other in meant if other != phrase}
-                self._meant.setdefault(tuple(spoken(phrase)), set()).update(others - {()})
+                others = (tuple(tokenize(other)) for other in meant if other != phrase)
+                self._meant.setdefault(tuple(spoken(phrase)), {}).update({other: None for other in others if other})
         self._longest = max(map(len, self._meant), default=0)
 
     def others(self, text: str) -> dict[str, float]:
@@ -46,7 +47,7 @@ class Thesaurus:
                     start += length - 1
                     break
             start += 1
-        for identifier in set(present) - set(words):  # `ImagePullBackOff` in one piece
+        for identifier in dict.fromkeys(token for token in present if token not in words):  # `ImagePullBackOff`
             self._add(self._meant.get((identifier,), ()), present, found)
         return found
 

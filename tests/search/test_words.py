@@ -120,3 +120,8 @@ def test_the_longer_phrase_speaks_and_what_is_said_is_not_repeated() -> None:
 )
 def test_the_general_thesaurus_knows_what_people_on_call_say(said: str, meant: str) -> None:
     assert stem(meant) in general_thesaurus().others(said)
+
+
+def test_other_words_come_in_the_order_of_the_file() -> None:
+    thesaurus = Thesaurus([["down", "unreachable", "offline"], {"say": ["down"], "mean": ["outage"]}])
+    assert list(thesaurus.others("it is down")) == [stem(word) for word in ("unreachable", "offline", "outage")]
