@@ -117,6 +117,7 @@ class IndexBuilder:
         self.vocabulary = Vocabulary()
         self._texts: dict[str, tuple[Bag, Bag]] = {}
         self._heads: dict[tuple[str, ...], Bag] = {}
+        self._wholes: dict[tuple[str, ...], Bag] = {}
 
     def build(self, snapshot: Snapshot) -> WordsIndex:
         """The index of `snapshot`. Pages without a passage are left out."""
@@ -126,6 +127,7 @@ class IndexBuilder:
         sizes = [len(group) for group in groups]
         texts: dict[str, tuple[Bag, Bag]] = {}
         heads: dict[tuple[str, ...], Bag] = {}
+        wholes: dict[tuple[str, ...], Bag] = {}
 
         def head(*words: str) -> Bag:
             if words not in heads:
@@ -139,9 +141,12 @@ class IndexBuilder:
                 texts[p.id] = self._texts.get(p.id) or self._read(p)
             own = [texts[p.id][0] for p in group]
             pairs += [texts[p.id][1] for p in group]
-            words += [merged((bag, head(runbook.title, *p.headings))) for p, bag in zip(group, own, strict=True)]
+            for p in group:
+                key = (p.id, runbook.title, *p.headings)
+                wholes[key] = self._wholes.get(key) or merged((texts[p.id][0], head(runbook.title, *p.headings)))
+                words.append(wholes[key])
             pages.append(merged((title, *own)))
-        self._texts, self._heads = texts, heads
+        self._texts, self._heads, self._wholes = texts, heads, wholes
         starts = np.cumsum([0, *sizes[:-1]]) if sizes else np.zeros(0, np.int64)
         return WordsIndex(
             snapshot=snapshot,

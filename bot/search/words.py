@@ -72,7 +72,12 @@ def tokenize(text: str) -> list[str]:
 
 def spoken(text: str) -> list[str]:
     """Every word of `text` as it is spoken, small words and numbers too, identifiers in their parts: for `pairs`."""
-    return [stem(part.casefold()) for match in _RUN.finditer(text) for part in _PARTS.findall(match[0]) or (match[0],)]
+    return [part for match in _RUN.finditer(text) for part in _spoken_parts(match[0])]
+
+
+@lru_cache(maxsize=200_000)
+def _spoken_parts(run: str) -> tuple[str, ...]:
+    return tuple(stem(part.casefold()) for part in _PARTS.findall(run) or (run,))
 
 
 class Vocabulary:
