@@ -105,6 +105,10 @@ class Search:
         """Make the words of what is live ready, so that the next question need not wait for it."""
         self._index_of(self._live())
 
+    def prepare(self) -> None:
+        """Build the words index of what is live now, so that no question waits for it. Blocking."""
+        self._index_of(self._live())
+
     def _index_of(self, snapshot: Snapshot) -> WordsIndex:
         with self._building:
             if self._index is None or self._index.snapshot is not snapshot:
