@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
@@ -34,6 +32,7 @@ from bot.answering.models import (
 from bot.answering.quoted import quoted_checks
 from bot.answering.verify import supported, verify
 from bot.answering.writer import Writer
+from bot.clock import Clock
 from bot.errors import CitationError, GenerationError, IndexingError, RankingError, RedactionError
 from bot.library.freshness import overdue
 from bot.library.models import Catalogue, Live, Runbook, Snapshot
@@ -60,21 +59,6 @@ class Clean:
     """Kinds of secret that were found."""
 
 
-class _Clock:
-    """Milliseconds spent in each step."""
-
-    def __init__(self) -> None:
-        self.ms: dict[str, float] = {}
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.ms[name] = round(self.ms.get(name, 0.0) + (time.perf_counter() - start) * 1000, 2)
-
-
 @dataclass(frozen=True)
 class Answering:
     """The path with its parts."""
@@ -93,7 +77,7 @@ class Answering:
 
         Known failures become a NoAnswer with their reason; only a fault of the program raises.
         """
-        clock = _Clock()
+        clock = Clock()
         try:
             with clock.step("redact"):
                 clean = await asyncio.to_thread(self.clean, question)
@@ -191,7 +175,7 @@ class Answering:
         only: Callable[[Runbook], bool] | None = None,
     ) -> Answer | NoAnswer:
         """What these readers get. `only` narrows what may be cited, not what the statistics are taken over."""
-        clock = _Clock()
+        clock = Clock()
         clock.ms.update(before)
         snapshot = self.live()
         readable = self.readable(readers)
@@ -279,7 +263,7 @@ class Answering:
         return rest if isinstance(rest, Answer) else None
 
     async def _write(
-        self, incident: Incident, query: Query, hits: Sequence[Hit], clock: _Clock
+        self, incident: Incident, query: Query, hits: Sequence[Hit], clock: Clock
     ) -> tuple[list[Check], str, str, bool]:
         """Checks worded by the model where there is one and they can be verified; the quoted ones otherwise."""
         if self.writer:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 import threading
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
+from bot.clock import Clock
 from bot.errors import IndexUnavailable
 from bot.library.models import Live, Snapshot
 from bot.library.ports import Embedder, Vectors, VectorStore
@@ -74,7 +73,7 @@ class Search:
 
         Raises IndexUnavailable or RankingError, EmbeddingFailed; a failure is never an empty result.
         """
-        clock = _Clock()
+        clock = Clock()
         with clock.step("words"):
             index = self._index_of(self._live())
             if not index.snapshot.collection:
@@ -100,10 +99,6 @@ class Search:
         # Once more, behind everything: whatever went wrong above, nothing else leaves here.
         hits = [hit for hit in hits if hit.runbook.path in allowed]
         return Findings(tuple(hits), tuple(ranked), scope, clock.ms)
-
-    def warm(self) -> None:
-        """Make the words of what is live ready, so that the next question need not wait for it."""
-        self._index_of(self._live())
 
     def prepare(self) -> None:
         """Build the words index of what is live now, so that no question waits for it. Blocking."""
@@ -137,7 +132,7 @@ class Search:
         readable: Mask,
         pages: Mask,
         exclude: frozenset[str],
-        clock: _Clock,
+        clock: Clock,
     ) -> list[Hit]:
         """The best pages of `pages`, one hit each (its best passage), best first."""
         wanted = pages[index.page_of]
@@ -265,21 +260,6 @@ class Search:
         ]
         others.sort(key=lambda each: (_shared(path, each[1].headings), float(mixed[each[0]])), reverse=True)
         return [Hit(p, best.runbook, best.score, best.route) for _, p in others]
-
-
-class _Clock:
-    """Milliseconds spent in each step."""
-
-    def __init__(self) -> None:
-        self.ms: dict[str, float] = {}
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - start) * 1000
 
 
 def _scopes(query: Query, index: WordsIndex, readable: Mask) -> list[tuple[Scope, Mask]]:
