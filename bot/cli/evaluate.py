@@ -32,6 +32,7 @@ def evaluate(
     compare: Annotated[
         bool, typer.Option("--compare", help="Words alone, meaning alone, and both, side by side.")
     ] = False,
+    redaction: Annotated[bool, typer.Option("--redaction", help="Also with redaction off, side by side.")] = False,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Fit SEARCH_LINE to these questions.")] = False,
     asker: Annotated[str, typer.Option("--as", metavar="USER", help="Who asks.")] = "ben",
     place: Annotated[str, typer.Option("--in", metavar="PLACE", help="Where it will be read.")] = "incidents",
@@ -47,18 +48,23 @@ def evaluate(
     "unanswered" and "answered" count that decision. Without --data the index lies in data/eval, beside the bot's.
     """
     from bot import evaluation
+    from bot.redaction import KINDS
 
     rows = evaluation.read_rows(queries)
     settings = settings_of(runbooks, access, data)
     if data is None:
         settings = settings.model_copy(update={"data_dir": settings.data_dir / "eval"})
     modes: dict[str, tuple[str, ...]] = evaluation.MODES if compare else {"": ()}
-    runs = asyncio.run(_runs(settings, rows, modes, asker, place, with_service))
+    runs: dict[str, list[Result]] = {}
+    if redaction:  # first, so that the index is left as it should be
+        bare = settings.model_copy(update={"redact_off": tuple(KINDS)})
+        runs = asyncio.run(_runs(bare, rows, {"redaction off": ()}, asker, place, with_service))
+    runs |= asyncio.run(_runs(settings, rows, modes, asker, place, with_service))
     results = list(runs.values())[-1]
     out = Console(highlight=False, soft_wrap=True)
     if as_json:
         report = evaluation.summary(results)
-        if compare:
+        if compare or redaction:
             report["compare"] = {mode: evaluation.summary(of)["tiers"] for mode, of in runs.items()}
         if calibrate:
             report["line"] = evaluation.fitted_line(results)
