@@ -97,7 +97,9 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         first = {"first.md": "# First\n\nWords.\n"}
-        bot = runner.run(stack.enter_async_context(whole_bot(tmp_path, "default: members\n", first)))
+        # pages of three made-up words: whatever matches is to be shown, so that access alone decides
+        running = whole_bot(tmp_path, "default: members\n", first, search_line=0.02)
+        bot = runner.run(stack.enter_async_context(running))
         yield lambda work: runner.run(work(bot))
         runner.run(stack.aclose())
 

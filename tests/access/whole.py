@@ -88,8 +88,6 @@ async def whole_bot(
             "slack_api_url": workspace.api_url,
             "openai_api_key": "none",
             "openai_base_url": model.base_url,
-            # pages of three made-up words: whatever matches is to be shown, so that access alone decides
-            "search_line": 0.02,
             "openai_model": "recorder",
             "refire_minutes": 0,
             "watch": False,

@@ -290,6 +290,10 @@ async function why(message, jump = false) {
 
 function become(id) {
   at.me = id;
+  // nothing of what the last person was shown stays, an answer that is still on its way included
+  asked = "";
+  $("reasons").replaceChildren();
+  $("thread").replaceChildren();
   close();
   unread.clear();
   remember();
