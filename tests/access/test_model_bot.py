@@ -347,7 +347,7 @@ def test_the_bot_shows_what_may_be_shown(running: Any, data: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-@settings(max_examples=int(os.environ.get("BOT_SCENARIOS", "500")), **LOOSE)
+@settings(max_examples=int(os.environ.get("BOT_SCENARIOS", "250")), **LOOSE)
 @given(st.data())
 def test_the_bot_shows_what_may_be_shown_in_many_worlds(running: Any, data: Any) -> None:
     run_scenarios(data, running, rounds=4, triggers=5)
