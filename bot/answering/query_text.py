@@ -46,10 +46,17 @@ _VALUES = (
     re.compile(r"(?<=[a-z0-9])-[0-9a-f]{7,10}-[a-z0-9]{5}\b|(?<=[a-z])-[0-9a-f]{8,10}\b"),  # the hash of a pod
     re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"),  # commit, digest
     re.compile(r"(?<![\w/.-])(?:[a-z][a-z0-9]*-)+(?:[a-z]{0,3}\d+)\b(?![-\w/])"),  # node-b-07, prod-eu1
-    re.compile(
-        r"(?<![\w./-])[-+]?\d+(?:[.,]\d+)+ ?(?:[kKMGT]i?B?\b|%|ms\b|s\b)?|(?<![\w./-])\d+ ?%"
-    ),  # a number as measured
+    # A number as measured. A whole one is often the threshold, which the page names too, and tells siblings apart.
+    re.compile(r"(?<![\w./-])[-+]?\d+(?:[.,]\d+)+ ?(?:[kKMGT]i?B?\b|%|ms\b|s\b)?"),
 )
+_GONE = "\x00"
+"""Where a value was, while its sentence is being cleaned."""
+_REMAINS = re.compile(
+    r"(?:\b(?:on|in|at|for|from|of|by|to|with|via|since)(?: the)?"
+    r"(?: (?:cluster|node|host|instance|pod|namespace|server|device|machine|endpoint|job))? )?"
+    rf"[(\"'`]?{_GONE}[\"'`)]?(?:[/:]{_GONE})*"
+)
+"""What led to a value and says nothing without it: "on cluster …", "(…)"."""
 _IDENTIFIER = re.compile(
     r"\b(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[a-z]+(?:[A-Z][a-z0-9]+)+|E[A-Z]{4,}"
     r"|[A-Z]{2,}[-_]\d+|[A-Z]{2,}(?:_[A-Z0-9]+)+|SQLSTATE ?\w{5}|exit code \d+|[45]\d\d)\b"
@@ -79,9 +86,9 @@ def worth_searching(text: str, alert: Alert | None) -> str:
 
 def without_values(text: str) -> str:
     """`text` without template leftovers, label dumps, links, hosts, hashes, addresses, times and measured numbers."""
-    text = _LEFTOVERS.sub(" ", text)
-    for pattern in _VALUES:
-        text = pattern.sub(" ", text)
+    for pattern in (_LEFTOVERS, *_VALUES):
+        text = pattern.sub(_GONE, text)
+    text = _REMAINS.sub(" ", text)
     lines = (re.sub(r"\s+([.,;:)])", r"\1", " ".join(line.split())) for line in text.split("\n"))
     lines = (line.strip(" -,;:=") for line in lines)
     return "\n".join(dict.fromkeys(line for line in lines if re.search(r"[^\W\d_]{2}", line)))

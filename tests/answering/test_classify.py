@@ -175,3 +175,19 @@ def test_evidence_stands_in_the_text_and_what_is_missing_is_said() -> None:
 def test_a_threads_words_are_searched_where_the_question_says_too_little() -> None:
     assert "disk" in ask("same again", context=("the disk is full",))[1].text
     assert "disk" not in ask("the redis cache evicts keys", context=("the disk is full",))[1].text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (
+            "Filesystem has less than 5% space left, 3.81% at ip-10-0-142-17:9100.",
+            "Filesystem has less than 5% space left,.",
+        ),
+        ("The API is burning too much error budget on cluster prod-eu1.", "The API is burning too much error budget."),
+        ("The store in namespace pay-eu1 has not synced since 2026-11-30T02:10:00Z.", "The store has not synced"),
+        ("Node node-b-07 is unreachable.", "Node is unreachable."),
+    ],
+)
+def test_thresholds_stay_and_no_preposition_is_left_without_its_value(text: str, left: str) -> None:
+    assert without_values(text) == left
