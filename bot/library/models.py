@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 
+from bot.library.cards import Card, cards_of
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -152,6 +154,23 @@ class Snapshot:
     catalogue: Catalogue = field(default_factory=Catalogue)
     embedder: str = ""
     """Fingerprint of the embedding model whose vectors the collection holds."""
+
+    @cached_property
+    def cards(self) -> Mapping[str, Card]:
+        """What the live pages are for, by id."""
+        return {
+            card.id: card for path, page in self.runbooks.items() for card in cards_of(page, self.passages_of[path])
+        }
+
+    @cached_property
+    def pieces(self) -> Mapping[str, Passage | Card]:
+        """Everything that has a vector in the collection, by id."""
+        return {**self.passages, **self.cards}
+
+    def pieces_of(self, path: str) -> tuple[Passage | Card, ...]:
+        """Those of one live page."""
+        passages = self.passages_of[path]
+        return (*passages, *cards_of(self.runbooks[path], passages))
 
     @cached_property
     def passages_of(self) -> Mapping[str, tuple[Passage, ...]]:

@@ -1,4 +1,4 @@
-"""Names made readable: the title of a page that has none, and the plain words of a heading."""
+"""Names of pages: made readable where a page has no title, and made bare where names are compared."""
 
 from __future__ import annotations
 
@@ -29,3 +29,19 @@ def title_of_path(path: str) -> str:
         stem = page.parent.name
     words = " ".join(re.split(r"[-_\s]+", stem)).strip() or page.name
     return words[0].upper() + words[1:] if words == words.lower() else words
+
+
+def bare(name: str) -> str:
+    """A name reduced to its letters and digits: how an alert's name, a title and a file's name are compared."""
+    return re.sub(r"[^a-z0-9]", "", name.casefold())
+
+
+def file_stem(path: str) -> str:
+    """`redis` of `alerts/redis.html.md`."""
+    return path.rsplit("/", 1)[-1].split(".", 1)[0]
+
+
+def clip(text: str, limit: int, *, tail: bool = False) -> str:
+    """At most `limit` bytes of `text` in UTF-8, from its end if `tail` says so, no character halved."""
+    raw = text.encode()
+    return (raw[-limit:] if tail else raw[:limit]).decode(errors="ignore").strip()

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import accumulate
 
+from bot.library.cards import Card
 from bot.library.markdown import Block, outline
 from bot.library.models import Passage, Runbook
+from bot.library.names import clip
 from bot.library.ports import Embedder
 
 CHUNKING_VERSION = "1"
@@ -38,10 +40,13 @@ _CERTAINLY_LONG = 16
 """Characters a token: a longer stretch is cut without counting. (Pieces are joined again as far as they fit.)"""
 
 
-def embedding_text(runbook: Runbook, passage: Passage) -> str:
-    """What stands for a passage in the vector space: title, heading path, context, text."""
+def embedding_text(runbook: Runbook, piece: Passage | Card) -> str:
+    """What stands for a passage in the vector space: title, heading path, context, text. For a card, itself."""
+    if isinstance(piece, Card):
+        return piece.text
+    passage = piece
     path = [h for h in passage.headings if h != runbook.title and h not in passage.text]
-    head = (_clip(runbook.title, _TITLE_BYTES), _clip(" > ".join(path), _PATH_BYTES, tail=True), passage.context)
+    head = (clip(runbook.title, _TITLE_BYTES), clip(" > ".join(path), _PATH_BYTES, tail=True), passage.context)
     return "\n".join(part for part in (*head, passage.text) if part)
 
 
@@ -252,12 +257,6 @@ def _packed(spans: Iterable[_Span], room: int) -> list[_Span]:
         else:
             packed.append(span)
     return packed
-
-
-def _clip(text: str, limit: int, *, tail: bool = False) -> str:
-    """At most `limit` bytes of `text`, from its end if `tail` says so, no character halved."""
-    raw = text.encode()
-    return (raw[-limit:] if tail else raw[:limit]).decode(errors="ignore").strip()
 
 
 def _identified(runbook: Runbook, passage: Passage) -> Passage:

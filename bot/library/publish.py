@@ -29,6 +29,7 @@ from bot.errors import (
     IndexUnavailable,
     RunbookBotError,
 )
+from bot.library.cards import CARDS_VERSION, Card
 from bot.library.load import Known, last_good
 from bot.library.models import Catalogue, Library, Passage, Refusal, Runbook, Snapshot
 from bot.library.passages import CHUNKING_VERSION, cut, embedding_text
@@ -42,8 +43,8 @@ Progress = Callable[[str, int, int], None]
 Load = Callable[[Known, Callable[[int, int], None] | None], Library]
 """Reads the folder: with what is known already, and with whom to tell how far it is."""
 
-_Texts = Mapping[str, tuple[str, Passage]]
-"""By its hash, what is to be embedded, and a passage that it stands for."""
+_Texts = Mapping[str, tuple[str, Passage | Card]]
+"""By its hash, what is to be embedded, and a passage or card that it stands for."""
 
 _AT_ONCE = 512
 """Passages that are embedded, then written, before the next ones."""
@@ -64,7 +65,9 @@ class SyncReport:
     passages: int
     """Live passages."""
     embedded: int
-    """Texts sent to the embedding model."""
+    """Passages sent to the embedding model."""
+    cards: int
+    """Cards (`bot.library.cards`) sent to the embedding model beside them."""
     unchanged: int
     """Live passages that needed no embedding: they were live already, or their text had been embedded before."""
     removed: int
@@ -81,7 +84,7 @@ class SyncReport:
 
     def __str__(self) -> str:
         return (
-            f"{self.runbooks} runbooks, {self.passages} passages: {self.embedded} embedded, "
+            f"{self.runbooks} runbooks, {self.passages} passages: {self.embedded} embedded (and {self.cards} cards), "
             f"{self.unchanged} unchanged, {self.removed} removed, {len(self.refused)} pages refused, "
             f"in {self.seconds:.1f} s"
         )
@@ -151,10 +154,10 @@ class Publisher:
             try:
                 self._drop_others(published.collection)
                 if published.collection:
-                    self._store.check(published.collection, published.passages.keys())
+                    self._store.check(published.collection, published.pieces.keys())
                     self._serve(published)
                 if published.collection and current:
-                    self._leftover = self._store.ids(published.collection) - published.passages.keys()
+                    self._leftover = self._store.ids(published.collection) - published.pieces.keys()
                     self._sweep()
             except IndexDamaged as damage:
                 self._abandon(damage)
@@ -221,14 +224,17 @@ class Publisher:
         try:
             self._sweep()
             self._look()
-            embedded = self._publish(pages, passages, library.catalogue, progress)
+            asked = self._publish(pages, passages, library.catalogue, progress)
         except IndexDamaged as damage:
             self._abandon(damage)
-            embedded = self._publish(pages, passages, library.catalogue, progress)
+            asked = self._publish(pages, passages, library.catalogue, progress)
+        cards = sum(isinstance(piece, Card) for piece in asked)
+        embedded = len(asked) - cards
         return SyncReport(
             runbooks=len(pages),
             passages=len(passages),
             embedded=embedded,
+            cards=cards,
             unchanged=len(passages) - embedded,
             removed=len(before - passages.keys()),
             refused=library.refusals,
@@ -280,7 +286,7 @@ class Publisher:
 
     @property
     def _fingerprint(self) -> str:
-        return f"{self._embedder.fingerprint}/{self._chunking}"
+        return f"{self._embedder.fingerprint}/{self._chunking}.{CARDS_VERSION}"
 
     @property
     def _ours(self) -> str:
@@ -322,51 +328,52 @@ class Publisher:
         passages: Mapping[str, Passage],
         catalogue: Catalogue,
         progress: Progress | None = None,
-    ) -> int:
-        """Write what is new, look at it, switch. Returns how many texts were embedded."""
+    ) -> list[Passage | Card]:
+        """Write what is new, look at it, switch. Returns what was embedded, one piece a text."""
         old = self._live
         same = bool(old.collection) and old.embedder == self._fingerprint
-        known = old.passages if same else {}
+        known = old.pieces if same else {}
         digest = hashlib.sha256(self._fingerprint.encode()).hexdigest()[:12]
         collection = old.collection if same else f"{self._ours}{digest}-{old.generation + 1}"
         new = Snapshot(old.generation + 1, collection, pages, passages, catalogue, self._fingerprint)
-        added = [passage for passage in passages.values() if passage.id not in known]
-        embedded = 0
+        added = [piece for id, piece in new.pieces.items() if id not in known]
+        embedded: list[Passage | Card] = []
         if same:
-            self._leftover.update(passage.id for passage in added)
+            self._leftover.update(piece.id for piece in added)
         else:
             self._store.create(collection, self._fingerprint)
         if added:
             embedded = self._write(new, added, progress)
-            self._store.check(collection, [passage.id for passage in added])
+            self._store.check(collection, [piece.id for piece in added])
         if replace(new, generation=old.generation) != old:
             self._manifest.publish(old, new)
             self._live = new
             self._leftover |= known.keys()
-            self._leftover -= passages.keys()
+            self._leftover -= new.pieces.keys()
             self._trim_cache()
         return embedded
 
-    def _write(self, new: Snapshot, added: Sequence[Passage], progress: Progress | None) -> int:
-        embedded, renamed = 0, self._renamed(new)
+    def _write(self, new: Snapshot, added: Sequence[Passage | Card], progress: Progress | None) -> list[Passage | Card]:
+        embedded: list[Passage | Card] = []
+        renamed = self._renamed(new)
         for start in range(0, len(added), _AT_ONCE):
             some = added[start : start + _AT_ONCE]
-            texts = [embedding_text(new.runbooks[passage.runbook], passage) for passage in some]
+            texts = [embedding_text(new.runbooks[piece.runbook], piece) for piece in some]
             hashes = [_hash(text) for text in texts]
             vectors, asked = self._vectors(dict(zip(hashes, zip(texts, some, strict=True), strict=True)), renamed)
             embedded += asked
             self._store.add(
                 new.collection,
-                [passage.id for passage in some],
+                [piece.id for piece in some],
                 np.stack([vectors[text_hash] for text_hash in hashes]),
-                [passage.text for passage in some],
+                [piece.text for piece in some],
             )
             if progress:
                 progress("indexing", start + len(some), len(added))
         return embedded
 
-    def _vectors(self, wanted: _Texts, renamed: Mapping[str, str]) -> tuple[dict[str, Vectors], int]:
-        """The vector of each text, out of the cache or the model, and how many the model was asked for."""
+    def _vectors(self, wanted: _Texts, renamed: Mapping[str, str]) -> tuple[dict[str, Vectors], list[Passage | Card]]:
+        """The vector of each text, out of the cache or the model, and what the model was asked for."""
         model = self._embedder.fingerprint
         vectors = self._cache.get(model, list(wanted))
         if twins := {new: renamed[new] for new in wanted if new in renamed and new not in vectors}:
@@ -383,7 +390,7 @@ class Publisher:
                 f"the embedding model {model} gives vectors of another size than before: "
                 "what was kept of it is forgotten, sync again"
             )
-        return vectors, len(missing)
+        return vectors, [piece for _, piece in missing.values()]
 
     def _embed(self, texts: _Texts) -> dict[str, Vectors]:
         """Embed these and keep what came: tried again after a failure, in halves where they are refused."""
@@ -397,8 +404,8 @@ class Publisher:
             rows = retrying(self._embedder.embed, [text for text, _ in texts.values()], "passage")
         except EmbeddingRefused as error:
             if len(texts) == 1:
-                passage = next(iter(texts.values()))[1]
-                raise EmbeddingRefused(f"{passage.runbook}:{passage.start_line}: {error}") from error
+                piece = next(iter(texts.values()))[1]
+                raise EmbeddingRefused(f"{piece.runbook}:{piece.start_line}: {error}") from error
             half = len(texts) // 2
             return self._embed(dict(islice(texts.items(), half))) | self._embed(dict(islice(texts.items(), half, None)))
         vectors = dict(zip(texts, rows, strict=True))
@@ -406,7 +413,7 @@ class Publisher:
         return vectors
 
     def _renamed(self, new: Snapshot) -> dict[str, str]:
-        """For passages of pages that only moved: the hash of what is embedded now → the one before.
+        """For pieces of pages that only moved: the hash of what is embedded now → the one before.
 
         They differ where a page's title is its file's name. A rename costs no embedding, so the vector stays.
         """
@@ -415,17 +422,18 @@ class Publisher:
         for path, page in new.runbooks.items():
             old = gone.get(page.version) if path not in live.runbooks else None
             if old and old.title != page.title:
-                before = {passage.start: passage for passage in live.passages_of[old.path]}
-                for passage in new.passages_of[path]:
-                    if (was := before.get(passage.start)) and was.text == passage.text:
-                        now, then = embedding_text(page, passage), embedding_text(old, was)
+                before = {(type(was), was.start): was for was in live.pieces_of(old.path)}
+                for piece in new.pieces_of(path):
+                    was = before.get((type(piece), piece.start))
+                    if was and (isinstance(piece, Card) or was.text == piece.text):
+                        now, then = embedding_text(page, piece), embedding_text(old, was)
                         renamed[_hash(now)] = _hash(then)
         return renamed
 
     def _trim_cache(self) -> None:
         live = self._live
-        if self._cache.count(self._embedder.fingerprint) > len(live.passages) + _CACHE_SLACK:
-            texts = (embedding_text(live.runbooks[p.runbook], p) for p in live.passages.values())
+        if self._cache.count(self._embedder.fingerprint) > len(live.pieces) + _CACHE_SLACK:
+            texts = (embedding_text(live.runbooks[piece.runbook], piece) for piece in live.pieces.values())
             self._cache.forget_all_but(self._embedder.fingerprint, {_hash(text) for text in texts})
 
     def _sweep(self) -> None:

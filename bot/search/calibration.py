@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+_LARGE = math.log(1000)
+"""Of passages: from here on a word that the library does not know says all it can. Few pages know few words."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -17,7 +20,7 @@ class Evidence:
     score: float
     """The page's weighed signs."""
     nearness: float
-    """Highest similarity of its passages to the question (cosine)."""
+    """Highest similarity of any passage to the question (cosine): near nothing, it is about something else."""
     said: float
     """Share of the weight of all the question's words that one of the page's passages says, 0 to about 1."""
     known: float
@@ -28,6 +31,13 @@ class Evidence:
     """The alert's link or name leads to the page."""
     passages: int
     """How many were searched: in a small library fewer words are known, and that says less."""
+
+    @property
+    def values(self) -> tuple[float, float, float, float, float, float, float]:
+        """What the logistic function weighs."""
+        size = math.log(max(self.passages, 1))
+        known = 1 - (1 - self.known) * min(1.0, size / _LARGE)
+        return self.score, self.nearness, min(self.said, 1.0), known, self.named, float(self.exact), size
 
 
 @dataclass(frozen=True)
@@ -42,25 +52,18 @@ class Calibration:
 
     def chance(self, evidence: Evidence) -> float:
         """About the chance that this page is the right one, 0 to 1."""
-        e = evidence
-        size = math.log(max(e.passages, 1))
-        known = 1 - (1 - e.known) * min(1.0, size / _LARGE)
-        values = (e.score, e.nearness, min(e.said, 1.0), known, e.named, float(e.exact), size)
-        z = self.bias + sum(w * v for w, v in zip(self.weights, values, strict=True))
+        z = self.bias + sum(w * v for w, v in zip(self.weights, evidence.values, strict=True))
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, z))))
 
-
-_LARGE = math.log(1000)
-"""Of passages: from here on a word that the library does not know says all it can. Few pages know few words."""
 
 DEFAULT = "onnx:all-MiniLM-L6-v2-int8"
 TABLE: dict[str, Calibration] = {
     DEFAULT: Calibration(
-        weights=(0.205, 4.435, 2.025, 5.052, 1.933, 0.471, 0.029),
-        bias=-11.635,
-        line=0.74,
+        weights=(0.327, 6.382, 1.227, 7.786, 2.575, 0.953, -0.017),
+        bias=-16.208,
+        line=0.77,
         source="948 labelled questions on 606 public pages, on random parts of them (25, 120, 400 pages), and parts "
-        "without the right page; 34 on the sample runbooks (docs/search.md)",
+        "without the right page; 34 on the sample runbooks: `python -m tests.bench.ranking --fit`",
     ),
 }
 

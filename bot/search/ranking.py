@@ -4,12 +4,14 @@ The signs, and the kind of question that each helps:
 
 - meaning: a passage lies near the question (its whole, its lines) and, the less the library knows of its own words,
   near it with the thesaurus's words. Questions in other words.
-- purpose: the same for the passages that say what their page is for. Alerts without a name.
+- purpose: the same for the cards (`bot.library.cards`), which say what a page or its section is for. Alerts without
+  a name; pages that hold many alerts.
 - words: BM25 of the best passage, other words at a lower weight. Alerts, whose author often wrote the page too.
-- purpose_words: the same for the passages that say what their page is for.
+- purpose_words: the same for the cards.
 - page_words: BM25 of the whole page. Questions whose words are spread over a page.
 - pairs: pairs of neighbouring words, small words too. Siblings that differ in a phrase.
-- title: the share of the title's and file name's words that the question says, in these or other words.
+- title: the share of the title's and file name's words that the question says, in these or other words; cubed, for a
+  title of which only a part is said tells little. Siblings, of which one is named in a sentence.
 - other_words: BM25 of the thesaurus's words alone, the less the library knows of the question's own.
 - likely: the page looks like one for alerts. Libraries in which runbooks stand among other documents.
 - identifier: the page contains a rare identifier of the question. Error codes, metric names.
@@ -35,20 +37,24 @@ from bot.search.words import Mask, Scores, rarity, spoken, tokenize
 Numbers = NDArray[np.float64]
 
 WEIGHTS: dict[str, float] = {
-    # Fitted to labelled questions of five organisations' pages (docs/search.md says how, and what each sign is worth).
-    "meaning": 4.7,
-    "purpose": 1.4,
-    "words": 2.25,
-    "purpose_words": 1.5,
-    "page_words": 1.8,
-    "pairs": 1.95,
-    "title": 1.15,
-    "other_words": 14.2,
-    "likely": 1.15,
-    "identifier": 0.5,
-    "exact": 4.6,
+    # Fitted to labelled questions of five organisations' pages: `python -m tests.bench.ranking --fit` (docs/search.md).
+    "meaning": 1.75,
+    "purpose": 3.15,
+    "words": 0.4,
+    "purpose_words": 1.2,
+    "page_words": 3.5,
+    "pairs": 2.7,
+    "title": 2.5,
+    "other_words": 12.5,
+    "likely": 2.8,
+    "identifier": 0.3,
+    "exact": 3.55,
 }
 SIGNS = tuple(WEIGHTS)
+_HALF = 0.5
+"""Share of the question's words, by weight, that a page must say for the best one's to count in full."""
+_FIFTH = 0.2
+"""The same of its pairs: two of them that happen to stand somewhere are no phrase in common."""
 _OTHER = 0.4
 """The weight of another word beside the word that was said."""
 _SAID_OTHERWISE = 0.6
@@ -67,6 +73,10 @@ class WordScores:
     others: Scores
     pages: Scores
     pairs: Scores
+    most_pairs: float
+    """The weight that all pairs of the question would have, were they rare."""
+    purposes: Scores
+    """Of cards: words and other words."""
     mass: float
     """The summed weight of the question's words that the library has."""
     known: float
@@ -108,14 +118,17 @@ def score_words(query: Query, index: WordsIndex, builder: IndexBuilder, passages
     weighed = index.words.weigh(said, passages)
     mass = sum(weighed.values())
     own = index.words.bm25(weighed, passages)
-    pairs = dict.fromkeys(
-        {pair for line in query.text.split("\n") for pair in builder.vocabulary.known_pairs(spoken(line))}, 1.0
-    )
+    purposes = index.purposes.bm25(index.purposes.weigh(said, pages), pages)
+    purposes += np.float32(_OTHER) * index.purposes.bm25(index.purposes.weigh(meant, pages), pages)
+    lines = [spoken(line) for line in query.text.split("\n")]
+    pairs = dict.fromkeys({pair for line in lines for pair in builder.vocabulary.known_pairs(line)}, 1.0)
     return WordScores(
         passages=own,
         others=index.words.bm25(index.words.weigh(meant, passages), passages),
         pages=index.pages.bm25(index.pages.weigh(said, pages), pages),
+        most_pairs=sum(max(len(line) - 1, 0) for line in lines) * rarity(0, total),
         pairs=index.pairs.bm25(index.pairs.weigh(pairs, passages), passages, b=0.5),
+        purposes=purposes,
         mass=mass or 1.0,
         known=mass / (mass + unknown * rarity(0, total)) if mass else 0.0,
         lacking=1 - min(1.0, float(own.max(initial=0)) / (mass or 1.0)),
@@ -128,23 +141,22 @@ def score_words(query: Query, index: WordsIndex, builder: IndexBuilder, passages
 def signs_of(
     pages: Sequence[int], near: Scores, words: WordScores, index: WordsIndex, readable: Mask, exact: Exact
 ) -> Numbers:
-    """The signs (columns, as `SIGNS`) of these pages. `near`: similarity of each passage to the question."""
-    mixed = words.mixed
-    about = index.about
+    """The signs (columns, as `SIGNS`) of these pages. `near`: the similarity of passages, then cards."""
 
-    def best(scores: Scores) -> Numbers:
-        found = index.best_of_pages(scores)[list(pages)].astype(np.float64)
-        return np.maximum(found, 0) / max(float(found.max(initial=0)), 1e-6)
+    def shared(scores: Scores, least: float = 0) -> Numbers:
+        """Each page's share in the highest score, or in `least` where that is more."""
+        found = np.maximum(scores[list(pages)].astype(np.float64), 0)
+        return found / max(float(found.max(initial=0)), least, 1e-6)
 
-    page_words = words.pages[list(pages)].astype(np.float64)
+    passages = len(index.passages)
     columns = {
-        "meaning": best(near),
-        "purpose": best(np.where(about, near, 0)),
-        "words": best(mixed),
-        "purpose_words": best(np.where(about, mixed, 0)),
-        "page_words": page_words / max(float(page_words.max(initial=0)), 1e-6),
-        "pairs": best(words.pairs),
-        "title": _titles(pages, words, index, readable),
+        "meaning": shared(index.best_of_pages(near[:passages])),
+        "purpose": shared(near[passages:]),
+        "words": shared(index.best_of_pages(words.mixed), _HALF * words.mass),
+        "purpose_words": shared(words.purposes, _HALF * words.mass),
+        "page_words": shared(words.pages, _HALF * words.mass),
+        "pairs": shared(index.best_of_pages(words.pairs), _FIFTH * words.most_pairs),
+        "title": _titles(pages, words, index, readable) ** 3,
         "other_words": index.best_of_pages(words.others)[list(pages)] / words.mass * words.lacking,
         "likely": index.likely[list(pages)],
         "identifier": np.array([page in exact.identifiers for page in pages], float),

@@ -8,7 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from bot.search.index import WordsIndex, bare, file_stem
+from bot.library.names import bare, file_stem
+from bot.search.index import WordsIndex
 from bot.search.models import Query
 from bot.search.words import Mask, Vocabulary, tokenize
 
@@ -49,28 +50,36 @@ def exact_routes(query: Query, index: WordsIndex, vocabulary: Vocabulary, usable
     def inside(pages: Iterable[int]) -> frozenset[int]:
         return frozenset(page for page in pages if usable[page])
 
+    names = inside(index.names.get(name, ()) if named else ())
+    links = inside(_linked(query.runbook_url, index, np.flatnonzero(usable).tolist()) if query.runbook_url else ())
     return Exact(
-        links=frozenset(
-            _linked(query.runbook_url, index, np.flatnonzero(usable).tolist()) if query.runbook_url else ()
-        ),
-        names=inside(index.names.get(name, ()) if named else ()),
+        links=links & names or links,  # a link to a collection does not say which of its alerts
+        names=names,
         headings=inside(index.headings.get(name, ()) if named else ()),
         identifiers=inside(_identified(query.identifiers, index, vocabulary, readable)),
     )
 
 
 def _linked(url: str, index: WordsIndex, pages: list[int]) -> list[int]:
-    """The pages whose path ends the link (`…/redis/memory`), else the only one named like its last part."""
-    path = unquote(urlsplit(url).path).strip("/").removesuffix(".md").removesuffix(".html")
+    """The pages of the file whose path ends the link (`…/redis/memory`), else of the only one named like its last part.
+
+    Of a collection's, the one whose heading the link names (`…/playbook#redisdown`), if one is.
+    """
+    parts = urlsplit(url)
+    path, heading = (
+        unquote(parts.path).strip("/").removesuffix(".md").removesuffix(".html"),
+        bare(unquote(parts.fragment)),
+    )
     if not path:
         return []
     stems = {page: index.runbooks[page].path.removesuffix(".md").removesuffix(".html") for page in pages}
-    whole = [page for page, stem in stems.items() if f"/{path}".endswith(f"/{stem}") or f"/{stem}".endswith(f"/{path}")]
-    if whole:
-        return whole
-    last = bare(path.rsplit("/", 1)[-1])
-    alike = [page for page in pages if last and bare(file_stem(index.runbooks[page].path)) == last]
-    return alike if len(alike) == 1 else []
+    found = [page for page, stem in stems.items() if f"/{path}".endswith(f"/{stem}") or f"/{stem}".endswith(f"/{path}")]
+    if not found:
+        last = bare(path.rsplit("/", 1)[-1])
+        found = [page for page in pages if last and bare(file_stem(index.runbooks[page].path)) == last]
+        if len({index.runbooks[page].path for page in found}) > 1:
+            return []
+    return [page for page in found if heading and bare(index.cards[page].title) == heading] or found
 
 
 def _identified(identifiers: Iterable[str], index: WordsIndex, vocabulary: Vocabulary, mask: Mask) -> set[int]:

@@ -14,9 +14,10 @@ import numpy as np
 from bot.clock import Clock
 from bot.errors import IndexUnavailable
 from bot.library.models import Live, Snapshot
+from bot.library.names import bare
 from bot.library.ports import Embedder, Vectors, VectorStore
 from bot.search.calibration import Calibration, Evidence, calibration_for
-from bot.search.index import IndexBuilder, WordsIndex, bare
+from bot.search.index import IndexBuilder, WordsIndex
 from bot.search.models import Findings, Hit, Query, Scope
 from bot.search.ranking import OTHER_MEANING, WordScores, page_scores, score_words, signs_of
 from bot.search.routes import Exact, exact_routes
@@ -79,7 +80,7 @@ class Search:
             if not index.snapshot.collection:
                 raise IndexUnavailable("the index is being built")
             readable = np.zeros(len(index.runbooks), dtype=bool)
-            readable[[index.number[path] for path in allowed if path in index.number]] = True
+            readable[[page for path in allowed for page in index.pages_of.get(path, ())]] = True
             if not readable.any():
                 return Findings((), timings_ms=clock.ms)
             words = score_words(query, index, self._builder, readable[index.page_of], readable)
@@ -141,7 +142,7 @@ class Search:
         if not wanted.any():
             return []
         with clock.step("vectors"):
-            near = self._nearest(vector, wanted, index, _NEAREST)
+            near = self._nearest(vector, index.with_cards(wanted), index, _NEAREST)
         with clock.step("fuse"):
             usable = np.logical_or.reduceat(wanted, index.starts)
             exact = exact_routes(query, index, self._builder.vocabulary, usable, readable)
@@ -150,17 +151,19 @@ class Search:
         with clock.step("vectors"):
             near.update(self._nearest(vector, missing, index, int(missing.sum())))
         with clock.step("fuse"):
-            similarity = np.full(len(index.passages), -1, dtype=np.float32)
+            similarity = np.full(len(index.ids), -1, dtype=np.float32)
             similarity[list(near)] = list(near.values())
             signs = signs_of(candidates, similarity, words, index, readable, exact)
             scores = page_scores(signs, self.only)
             sure = [0 if self.only else exact.sureness(page) for page in candidates]
             order = sorted(range(len(candidates)), key=lambda i: (-sure[i], -scores[i]))
             hits: list[Hit] = []
+            taken: list[int] = []
             for i in order:
                 page = candidates[i]
-                if any(_alike(index, page, index.number[hit.runbook.path]) for hit in hits):
+                if any(_alike(index, page, other) for other in taken):
                     continue
+                taken.append(page)
                 passage = self._best_passages(page, words, similarity, index, query, wanted)[0]
                 evidence = self._evidence(page, float(scores[i]), similarity, words, index, query, exact)
                 chance = max(calibration.chance(evidence), _SURE[sure[i]])
@@ -172,7 +175,7 @@ class Search:
         return hits
 
     def _nearest(self, vector: Vectors, wanted: Mask, index: WordsIndex, limit: int) -> dict[int, float]:
-        """The nearest of the wanted passages, by number."""
+        """The nearest of the wanted passages and cards, by number."""
         ids = index.ids_of(wanted) if limit == _NEAREST else [index.ids[i] for i in np.flatnonzero(wanted).tolist()]
         if not ids:
             return {}
@@ -192,7 +195,7 @@ class Search:
             passage = index.passages[i]
             under = bool(name) and name in {bare(heading) for heading in passage.headings}
             # a name that is the page's title says nothing of where in it
-            under = under and name != bare(index.runbooks[page].title)
+            under = under and name != bare(index.cards[page].title)
             return under, float(max(similarity[i], 0) + mixed[i])
 
         return sorted(numbers, key=rank, reverse=True)
@@ -211,7 +214,7 @@ class Search:
         part = slice(span.start, span.stop)
         return Evidence(
             score=score,
-            nearness=float(similarity[part].max()) / (1 + OTHER_MEANING * words.lacking),
+            nearness=float(similarity[: len(index.passages)].max()) / (1 + OTHER_MEANING * words.lacking),
             said=float(words.mixed[part].max()) / words.mass * words.known,
             known=words.known,
             named=self._named(query, page, index),
@@ -255,7 +258,7 @@ class Search:
         path = best.passage.headings
         others = [
             (i, p)
-            for i in index.of_page(index.number[best.runbook.path])
+            for i in index.of_page(index.page_with(index.number_of[best.passage.id]))
             if (p := index.passages[i]).id not in exclude and p.id != best.passage.id and _STEPS.search(p.text)
         ]
         others.sort(key=lambda each: (_shared(path, each[1].headings), float(mixed[each[0]])), reverse=True)
@@ -275,12 +278,13 @@ def _candidates(
     near: Mapping[int, float], words: WordScores, index: WordsIndex, usable: Mask, exact: Exact
 ) -> list[int]:
     """The pages worth scoring: pointed at, near, or with the words. All of them where there are few."""
-    found = {*exact.links, *exact.names, *exact.identifiers, *(int(index.page_of[i]) for i in near)}
+    found = {*exact.links, *exact.names, *exact.identifiers, *(index.page_with(i) for i in near)}
     for scores in (
         index.best_of_pages(words.passages),
         index.best_of_pages(words.mixed),
         index.best_of_pages(words.pairs),
         index.best_of_pages(words.others),
+        words.purposes,
         words.pages,
     ):
         scores = np.where(usable, scores, 0)
@@ -292,21 +296,24 @@ def _candidates(
 def _to_compare(
     candidates: Sequence[int], near: Mapping[int, float], words: WordScores, index: WordsIndex, wanted: Mask
 ) -> Mask:
-    """The candidates' passages whose similarity is not known yet; of long pages those of purpose, or with the words."""
+    """The candidates' cards, and passages, whose similarity is not known yet; of long pages those with the words."""
     mask = np.zeros(len(index.passages), dtype=bool)
     mixed = words.mixed
     for page in candidates:
         span = list(index.of_page(page))
         if len(span) > _OF_A_PAGE:
-            span = sorted(span, key=lambda i: (bool(index.about[i]), float(mixed[i])), reverse=True)[:_OF_A_PAGE]
+            span = sorted(span, key=lambda i: float(mixed[i]), reverse=True)[:_OF_A_PAGE]
         mask[span] = True
-    mask[list(near)] = False
-    return mask & wanted
+    missing = np.concatenate([mask, np.isin(np.arange(len(index.cards)), candidates)]) & index.with_cards(wanted)
+    missing[list(near)] = False
+    return missing
 
 
 def _alike(index: WordsIndex, one: int, other: int) -> bool:
-    """Whether two pages are the same thing twice. Pages of other names are not, however alike: siblings often are."""
-    if bare(index.runbooks[one].title) != bare(index.runbooks[other].title):
+    """Whether two pages are one file, or the same thing twice. Pages of other names are not: siblings look alike."""
+    if index.runbooks[one] is index.runbooks[other]:
+        return True
+    if bare(index.cards[one].title) != bare(index.cards[other].title):
         return False
     a, b = index.bags[one], index.bags[other]
     shared = len(np.intersect1d(a, b, assume_unique=True))

@@ -33,11 +33,12 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
 def test_a_second_sync_and_a_restart_embed_nothing(shop: Shop) -> None:
     first = shop.start().sync()
     assert (first.runbooks, first.passages, first.embedded, first.unchanged, first.removed) == (2, 3, 3, 0, 0)
+    assert first.cards == 2
     again = shop.publisher.sync()
     assert (again.passages, again.embedded, again.unchanged, again.removed) == (3, 0, 3, 0)
     assert shop.publisher.live().generation == 1
     after = shop.start().sync()
-    assert (after.passages, after.embedded, len(shop.embedder.texts)) == (3, 0, 3)
+    assert (after.passages, after.embedded, after.cards, len(shop.embedder.texts)) == (3, 0, 0, 3 + 2)
     assert shop.find("charlie third")[0].path == "b/c.md"
 
 
@@ -46,6 +47,7 @@ def test_an_edit_embeds_the_passages_that_changed(shop: Shop) -> None:
     shop.write({"a.md": page("Apples", "alpha first", "delta instead")})
     report = shop.publisher.sync()
     assert (report.passages, report.embedded, report.unchanged, report.removed) == (3, 1, 2, 1)
+    assert report.cards == 0  # what the page is for has not changed
     assert "delta" in shop.embedder.texts[-1]
     assert shop.find("delta instead")[0].path == "a.md"
     assert "bravo" not in shop.texts()
@@ -61,7 +63,7 @@ def test_one_page_of_five_hundred(shop: Shop) -> None:
     shop.write({path: edited})
     report = shop.publisher.sync()
     assert (report.passages, report.embedded, report.removed) == (1503, 1, 1)
-    assert len(shop.stored()) == 1503
+    assert len(shop.stored()) == 1503 + 502
 
 
 @pytest.mark.parametrize("body", [page("Apples", "alpha first"), "No title anywhere but the name, alpha first.\n"])
@@ -70,11 +72,11 @@ def test_a_rename_embeds_nothing(shop: Shop, body: str) -> None:
     before = shop.start().sync()
     (shop.pages / "old.md").rename(shop.pages / "other name.md")
     report = shop.publisher.sync()
-    assert (report.embedded, report.runbooks, report.passages) == (0, before.runbooks, before.passages)
+    assert (report.embedded, report.cards, report.runbooks, report.passages) == (0, 0, before.runbooks, before.passages)
     live = shop.publisher.live()
     assert "old.md" not in live.runbooks
     assert "other name.md" in {found.path for found in shop.find("alpha first")}
-    assert len(shop.stored()) == before.passages
+    assert shop.stored() == live.pieces.keys()
 
 
 def test_a_change_of_facts_applies_at_once_and_embeds_nothing(shop: Shop) -> None:
@@ -157,7 +159,7 @@ def test_pages_of_one_name_and_sections_of_one_text_do_not_collide(shop: Shop, s
     assert "MARKER13-B" in by_page["team-b/restart.md"]
     assert all(f"MARKER13-R{n}" in by_page["repeated.md"] for n in (1, 2, 3))
     ids = shop.stored()
-    assert ids == set(shop.publisher.live().passages)
+    assert ids == shop.publisher.live().pieces.keys()
     assert shop.publisher.sync().embedded == 0
     assert shop.stored() == ids
 
@@ -168,7 +170,7 @@ def test_what_is_no_longer_live_is_never_found(shop: Shop) -> None:
     report = shop.publisher.sync()
     assert (report.runbooks, report.removed) == (1, 1)
     assert {found.path for found in shop.find("charlie third", 10)} == {"a.md"}
-    assert len(shop.stored()) == 2
+    assert len(shop.stored()) == 2 + 1
 
 
 @pytest.mark.parametrize("how", ["empty", "missing", "all refused"])
@@ -243,7 +245,7 @@ def test_a_passing_failure_is_tried_again(shop: Shop) -> None:
 
     shop.embedder.fail = fail
     assert shop.start().sync().embedded == 3
-    assert calls == [3, 3, 3]
+    assert calls == [5, 5, 5]
 
 
 def test_a_failure_half_way_publishes_nothing_and_keeps_what_was_embedded(shop: Shop) -> None:
@@ -251,7 +253,7 @@ def test_a_failure_half_way_publishes_nothing_and_keeps_what_was_embedded(shop: 
     shop.write(generated(60))
 
     def fail(texts: Sequence[str]) -> None:
-        if len(shop.embedder.texts) >= 3 + 128:
+        if len(shop.embedder.texts) >= 5 + 128:
             raise EmbeddingFailed("HTTP 500")
 
     shop.embedder.fail = fail
@@ -267,7 +269,7 @@ def test_a_failure_half_way_publishes_nothing_and_keeps_what_was_embedded(shop: 
     report = shop.publisher.sync()
     assert not shop.publisher.behind
     assert (report.passages, report.embedded) == (183, 180 - 128)
-    assert len(shop.stored()) == 183
+    assert len(shop.stored()) == 183 + 62
 
 
 def test_a_refused_batch_is_split(shop: Shop) -> None:
@@ -279,7 +281,7 @@ def test_a_refused_batch_is_split(shop: Shop) -> None:
 
     shop.embedder.fail = refuse
     report = shop.start().sync()
-    assert (report.embedded, len(shop.embedder.texts)) == (93, 93)
+    assert (report.embedded, report.cards, len(shop.embedder.texts)) == (93, 32, 93 + 32)
 
 
 def test_a_passage_that_is_refused_by_itself_is_named(shop: Shop) -> None:
@@ -468,7 +470,7 @@ def test_progress_is_told_to_the_end(shop: Shop) -> None:
     shop.start().sync(lambda what, done, of: told.append((what, done, of)))
     assert [t for t in told if t[0] == "reading"][-1] == ("reading", 202, 202)
     assert [t for t in told if t[0] == "cutting"][-1] == ("cutting", 202, 202)
-    assert [t for t in told if t[0] == "indexing"] == [("indexing", 512, 603), ("indexing", 603, 603)]
+    assert [t for t in told if t[0] == "indexing"] == [("indexing", 512, 805), ("indexing", 805, 805)]
 
 
 def test_a_sync_with_a_clock_that_only_touches_files_publishes_nothing(shop: Shop) -> None:

@@ -197,6 +197,50 @@ def test_a_page_that_is_not_allowed_leaves_no_trace_in_any_score(
         alone.close()
 
 
+COLLECTION = (
+    "# Storage\n\nHow disks are kept.\n\n"
+    "## DiskGone\n\nA disk left the array.\n\n1. Seat the disk again: `diskctl seat`\n\n"
+    "## DiskSlow\n\nReads of the array take long.\n\n1. Look for rebuilds: `diskctl rebuilds`\n\n"
+    "## DiskWorn\n\nThe flash cells are worn out.\n\n1. Order a new one: `diskctl wear`\n"
+)
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory, embedder: LocalEmbedder) -> Iterator[Library]:
+    folder = tmp_path_factory.mktemp("collection")
+    (folder / "pages").mkdir()
+    (folder / "pages" / "storage.md").write_text(COLLECTION)
+    (folder / "pages" / "tapes.md").write_text("# Tapes\n\nTapes are read by a robot, which may jam.\n")
+    library = Library(folder / "pages", folder / "data", embedder)
+    yield library
+    library.close()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(text="Reads of the array take long."),
+        Query(text="Something is wrong.", alert_name="DiskSlow"),
+        Query(text="A disk left the array.", runbook_url="https://wiki.example/storage#diskslow"),
+        Query(text="Is it gone?", alert_name="DiskSlow", runbook_url="https://wiki.example/storage"),
+    ],
+    ids=["its words", "its name", "a link to it", "a link to the file"],
+)
+def test_of_a_collection_the_section_that_is_meant_answers(collection: Library, query: Query) -> None:
+    found = collection.find(query)
+    assert [hit.runbook.path for hit in found.ranked].count("storage.md") == 1
+    assert found.hits
+    assert all("DiskSlow" in hit.passage.headings for hit in found.hits if hit.runbook.path == "storage.md")
+
+
+def test_of_a_collection_another_section_answers_when_asked_again(collection: Library) -> None:
+    before = collection.find(Query(text="A disk left the array, or reads take long."))
+    shown = frozenset(hit.passage.id for hit in before.hits)
+    after = collection.find(Query(text="A disk left the array, or reads take long.", wider=True), exclude=shown)
+    assert after.ranked[0].runbook.path == "storage.md"
+    assert after.ranked[0].passage.headings[-1] != before.hits[0].passage.headings[-1]
+
+
 def test_excluded_passages_are_not_shown_again(small: Library) -> None:
     before = small.ask("the tape is jammed")
     assert before.hits
