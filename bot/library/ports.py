@@ -55,8 +55,11 @@ class VectorStore(Protocol):
     def ids(self, collection: str) -> set[str]:
         """Every id in the collection; empty if there is no such collection."""
 
-    def query(self, collection: str, vector: Vectors, ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
-        """The nearest of `ids` (and of no others), best first, with their cosine similarity (-1 to 1)."""
+    def query(self, collection: str, vector: Vectors, ids: Sequence[str] | None, limit: int) -> list[tuple[str, float]]:
+        """The nearest of `ids` (and of no others), best first, with their cosine similarity (-1 to 1).
+
+        None: the nearest of all that is stored, which may be more than what is live.
+        """
 
     def collections(self) -> list[str]:
         """Names of all collections."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 import numpy as np
@@ -90,7 +90,7 @@ class WordScores:
     other_words: str
     """The words meant beside, for the vector."""
 
-    @property
+    @cached_property
     def mixed(self) -> Scores:
         """Words and other words of each passage together."""
         return self.passages + np.float32(_OTHER) * self.others

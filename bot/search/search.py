@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -27,10 +28,13 @@ MOST = 4
 """Passages that an answer is made from."""
 RANKED = 10
 """Pages that are worth a look."""
-_NEAREST = 60
-_BY_WORDS = 25
-_OF_A_PAGE = 12
-"""Passages of one page that are compared with the question."""
+_NEAREST = 400
+"""Passages and cards that are looked up; all others count as near as the last of them."""
+_NOT_LIVE = 50
+"""Of what is looked up without a filter, so much may be of versions that are not live any more."""
+_BY_MEANING = 60
+_BY_WORDS = 15
+"""Pages that are looked at closely: of so many of the nearest pieces, and those with the highest score of each kind."""
 _LINES = 4
 _WIDER = 0.6
 """A second, wider search goes below the line by this factor."""
@@ -79,8 +83,8 @@ class Search:
             index = self._index_of(self._live())
             if not index.snapshot.collection:
                 raise IndexUnavailable("the index is being built")
-            readable = np.zeros(len(index.runbooks), dtype=bool)
-            readable[[page for path in allowed for page in index.pages_of.get(path, ())]] = True
+            paths = frozenset(allowed)
+            readable = np.fromiter((runbook.path in paths for runbook in index.runbooks), bool, len(index.runbooks))
             if not readable.any():
                 return Findings((), timings_ms=clock.ms)
             words = score_words(query, index, self._builder, readable[index.page_of], readable)
@@ -98,7 +102,7 @@ class Search:
         with clock.step("choose"):
             hits = self._chosen(ranked, line, limit, query, words, index, exclude)
         # Once more, behind everything: whatever went wrong above, nothing else leaves here.
-        hits = [hit for hit in hits if hit.runbook.path in allowed]
+        hits = [hit for hit in hits if hit.runbook.path in paths]
         return Findings(tuple(hits), tuple(ranked), scope, clock.ms)
 
     def prepare(self) -> None:
@@ -142,16 +146,12 @@ class Search:
         if not wanted.any():
             return []
         with clock.step("vectors"):
-            near = self._nearest(vector, index.with_cards(wanted), index, _NEAREST)
+            near = self._nearest(vector, index.with_cards(wanted), index)
         with clock.step("fuse"):
             usable = np.logical_or.reduceat(wanted, index.starts)
             exact = exact_routes(query, index, self._builder.vocabulary, usable, readable)
             candidates = _candidates(near, words, index, usable, exact)
-            missing = _to_compare(candidates, near, words, index, wanted)
-        with clock.step("vectors"):
-            near.update(self._nearest(vector, missing, index, int(missing.sum())))
-        with clock.step("fuse"):
-            similarity = np.full(len(index.ids), -1, dtype=np.float32)
+            similarity = np.full(len(index.ids), min(near.values(), default=-1), dtype=np.float32)
             similarity[list(near)] = list(near.values())
             signs = signs_of(candidates, similarity, words, index, readable, exact)
             scores = page_scores(signs, self.only)
@@ -174,13 +174,16 @@ class Search:
                     break
         return hits
 
-    def _nearest(self, vector: Vectors, wanted: Mask, index: WordsIndex, limit: int) -> dict[int, float]:
+    def _nearest(self, vector: Vectors, wanted: Mask, index: WordsIndex) -> dict[int, float]:
         """The nearest of the wanted passages and cards, by number."""
-        ids = index.ids_of(wanted) if limit == _NEAREST else [index.ids[i] for i in np.flatnonzero(wanted).tolist()]
-        if not ids:
-            return {}
+        collection, count = index.snapshot.collection, min(_NEAREST, int(wanted.sum()))
         length = float(np.linalg.norm(vector)) or 1.0
-        found = self._store.query(index.snapshot.collection, vector / length, ids, min(limit, len(ids)))
+        found: list[tuple[str, float]] = []
+        if wanted.all():  # no filter, which costs most where it lets all through; what is not live any more is left out
+            found = self._store.query(collection, vector / length, None, count + _NOT_LIVE)
+            found = [(id, cosine) for id, cosine in found if id in index.number_of][:count]
+        if len(found) < count:
+            found = self._store.query(collection, vector / length, index.ids_of(wanted), count)
         return {index.number_of[id]: cosine * length for id, cosine in found if id in index.number_of}
 
     def _best_passages(
@@ -278,7 +281,8 @@ def _candidates(
     near: Mapping[int, float], words: WordScores, index: WordsIndex, usable: Mask, exact: Exact
 ) -> list[int]:
     """The pages worth scoring: pointed at, near, or with the words. All of them where there are few."""
-    found = {*exact.links, *exact.names, *exact.identifiers, *(index.page_with(i) for i in near)}
+    nearest = islice(near, _BY_MEANING)
+    found = {*exact.links, *exact.names, *exact.identifiers, *(index.page_with(i) for i in nearest)}
     for scores in (
         index.best_of_pages(words.passages),
         index.best_of_pages(words.mixed),
@@ -288,25 +292,9 @@ def _candidates(
         words.pages,
     ):
         scores = np.where(usable, scores, 0)
-        top = np.argsort(-scores, kind="stable")[:_BY_WORDS]
-        found.update(top[scores[top] > 0].tolist())
+        least = np.partition(scores, -_BY_WORDS)[-_BY_WORDS] if len(scores) > _BY_WORDS else 0
+        found.update(np.flatnonzero(scores >= max(least, 1e-6))[: 2 * _BY_WORDS].tolist())
     return sorted(page for page in found if usable[page])
-
-
-def _to_compare(
-    candidates: Sequence[int], near: Mapping[int, float], words: WordScores, index: WordsIndex, wanted: Mask
-) -> Mask:
-    """The candidates' cards, and passages, whose similarity is not known yet; of long pages those with the words."""
-    mask = np.zeros(len(index.passages), dtype=bool)
-    mixed = words.mixed
-    for page in candidates:
-        span = list(index.of_page(page))
-        if len(span) > _OF_A_PAGE:
-            span = sorted(span, key=lambda i: float(mixed[i]), reverse=True)[:_OF_A_PAGE]
-        mask[span] = True
-    missing = np.concatenate([mask, np.isin(np.arange(len(index.cards)), candidates)]) & index.with_cards(wanted)
-    missing[list(near)] = False
-    return missing
 
 
 def _alike(index: WordsIndex, one: int, other: int) -> bool:
