@@ -144,16 +144,16 @@ class Publisher:
             self._live = replace(published, collection="")
             current = published.embedder == self._fingerprint
             if published.collection and not current:
-                serves = "this one serves" if self._embedder_named(published.embedder) else "nothing can be searched"
+                serves = _has_our_cards(published) and self._embedder_named(published.embedder)
                 log.warning(
                     "the index was built with %s, and the embedding model is %s now: %s until the next sync is through",
                     published.embedder,
                     self._fingerprint,
-                    serves,
+                    "this one serves" if serves else "nothing can be searched",
                 )
             try:
                 self._drop_others(published.collection)
-                if published.collection:
+                if published.collection and _has_our_cards(published):
                     self._store.check(published.collection, published.pieces.keys())
                     self._serve(published)
                 if published.collection and current:
@@ -301,7 +301,8 @@ class Publisher:
         return self._embedders.get(name)
 
     def _serve(self, live: Snapshot) -> None:
-        self._live = live if self._embedder_named(live.embedder) else replace(live, collection="")
+        serves = _has_our_cards(live) and self._embedder_named(live.embedder)
+        self._live = live if serves else replace(live, collection="")
 
     def _catch_up(self) -> bool:
         """Serve what another process published, if any did."""
@@ -447,6 +448,11 @@ class Publisher:
         for name in self._store.collections():
             if name != collection and name.startswith("runbooks-" if self._store.private else self._ours):
                 self._store.drop(name)
+
+
+def _has_our_cards(live: Snapshot) -> bool:
+    """Whether the collection holds the cards that the pages have by the rules of now: the manifest names none."""
+    return live.embedder.endswith(f".{CARDS_VERSION}")
 
 
 def _cut_from(page: Runbook) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ On the measuring data beside the checkout, with the local model, it prints
 
 - how often the right page comes first and among the first three, by tier, with the weights as they are;
 - the same where the weights are fitted to all organisations but one and measured on that one, each in turn;
-- the same with each weight a fifth smaller and larger;
+- the same without each sign, and with its weight a fifth smaller and larger;
 - silence: what is answered and left unanswered, in the whole library, in random parts of it (25, 120 and 400 pages),
   and where the right page was taken out.
 
@@ -301,7 +301,7 @@ def main() -> None:
         show("the likeliest weights", candidates.with_weights(candidates.likeliest(candidates.all)))
         by_organisation(candidates, candidates.likeliest)
         for i, sign in enumerate(SIGNS):
-            for factor in (0.8, 1.2):
+            for factor in (0.0, 0.8, 1.2):
                 changed = now * np.where(np.arange(len(SIGNS)) == i, factor, 1)
                 show(f"  {sign} × {factor}", candidates.with_weights(changed))
         if options.fit:

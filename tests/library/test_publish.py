@@ -464,6 +464,18 @@ def test_another_bots_collections_are_left_alone(chroma_url: str, tmp_path: Path
         assert two.find("alpha first")[0].title == "two"
 
 
+def test_an_index_with_other_cards_is_made_up_before_it_serves(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.library.publish.CARDS_VERSION", "0")
+    shop.start().sync()
+    before = shop.publisher.live()
+    monkeypatch.undo()
+    assert shop.start().live().collection == ""
+    report = shop.publisher.sync()
+    assert (report.embedded, report.cards) == (0, 0)  # the vector cache has them
+    assert shop.publisher.live().collection not in ("", before.collection)
+    assert shop.find("charlie third")[0].path == "b/c.md"
+
+
 def test_progress_is_told_to_the_end(shop: Shop) -> None:
     told: list[tuple[str, int, int]] = []
     shop.write(generated(200))
