@@ -27,15 +27,26 @@ _NOISE_LINE = re.compile(
     r"tags|notified|event time|opdata|fingerprint|starts? ?at|ends? ?at|since|started|time|host|instance|pod|node|job|"
     r"namespace|cluster|container|endpoint|prometheus|receiver|region|account|severity|priority|status|state|old state|"
     r"current state|alertname|alert name|team|env|environment|runbook|runbook_url|playbook|notes_url|grafana_folder|"
-    r"assigned|urgency|events|short id|link to alarm|first seen|release)\s*[:=].*"
-    r"|the monitor was last triggered at .*|@[\w-]+"
+    r"assigned|urgency|events?|event tags|short id|link to alarm|first seen|release|repository|application details|"
+    r"time \(utc\)|alarm name)\s*[:=].*"
+    r"|\W*(?:firing|resolved|triggered)\W*|the monitor was last triggered at .*|@[\w-]+"
     r"|\W*[a-z][\w.-]*\s?=\s?\S.*)$",  # a label as `name = value`
     re.IGNORECASE,
 )
+_FIELD = re.compile(
+    # what the same templates write before the words: the words stay
+    r"^\W*(?:alert|(?:alarm |trigger )?description|(?:alarm )?reason|message|problem|summary|text|title|subject|"
+    r"service|project|application|component|health status|(?:re-?)?triggered(?: #\d+)?|firing|resolved)\s*:\s+",
+    re.IGNORECASE,
+)
+_CALLS = re.compile(r"@(?:channel|here|everyone)\b")
 _VALUES = (
     re.compile(r"https?://\S+|\bhttps?:/\S+"),
     re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE),  # UUID
-    re.compile(r"\b\d{4}[-./]\d\d[-./]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?\S*)?|\b\d\d:\d\d(?::\d\d)?(?: ?UTC)?\b"),  # time
+    re.compile(
+        r"\b(?:\d{4}[-./]\d\d[-./]\d\d|\d\d/\d\d/\d\d(?:\d\d)?)(?:[T ]\d\d:\d\d(?::\d\d)?\S*)?"
+        r"|\b\d\d:\d\d(?::\d\d)?(?: ?UTC)?\b"
+    ),  # time
     re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?:/\d+)?(?::\d+)?\b"),  # address, port
     re.compile(r"\bip-\d+(?:-\d+){3}[\w.-]*(?::\d+)?|\bi-[0-9a-f]{8,}\b"),  # machines of cloud providers
     re.compile(
@@ -74,6 +85,7 @@ def worth_searching(text: str, alert: Alert | None) -> str:
         prose = [alert.labels[key] for key in ("summary", "description", "reason") if alert.labels.get(key)]
         rest = alert.summary.split("\n")
         lines = [line for line in rest if not _is_title(line, alert) and not _NOISE_LINE.match(line)]
+        lines = [_CALLS.sub("", _FIELD.sub("", line)) for line in lines]
         if prose:  # named fields hold the words; other lines stay where they are sentences
             lines = [
                 *prose,

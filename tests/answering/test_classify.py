@@ -191,3 +191,14 @@ def test_a_threads_words_are_searched_where_the_question_says_too_little() -> No
 )
 def test_thresholds_stay_and_no_preposition_is_left_without_its_value(text: str, left: str) -> None:
     assert without_values(text) == left
+
+
+def test_of_a_templates_fields_the_words_are_searched_for() -> None:
+    text = (
+        "[FIRING:1] KafkaLag\nAlert: The consumer group is behind @here\nDescription: Messages pile up.\nDetails:\n"
+        "• alertname: KafkaLag\n• service: orders-indexer\n• severity: critical\nFiring\nEvent tags: component: storage"
+    )
+    alert = read_alert_text(text)
+    found = worth_searching(text, alert).split("\n")
+    assert found[0] == "KafkaLag"
+    assert set(found[1:]) == {"The consumer group is behind", "Messages pile up.", "orders-indexer"}
