@@ -30,6 +30,8 @@ RANKED = 10
 """Pages that are worth a look."""
 _NEAREST = 400
 """Passages and cards that are looked up; all others count as near as the last of them."""
+_LEFT_OUT = 500
+"""Pieces that may be unwanted for the look-up to do without a filter."""
 _NOT_LIVE = 50
 """Of what is looked up without a filter, so much may be of versions that are not live any more."""
 _BY_MEANING = 60
@@ -179,9 +181,14 @@ class Search:
         collection, count = index.snapshot.collection, min(_NEAREST, int(wanted.sum()))
         length = float(np.linalg.norm(vector)) or 1.0
         found: list[tuple[str, float]] = []
-        if wanted.all():  # no filter, which costs most where it lets all through; what is not live any more is left out
-            found = self._store.query(collection, vector / length, None, count + _NOT_LIVE)
-            found = [(id, cosine) for id, cosine in found if id in index.number_of][:count]
+        unwanted = len(wanted) - int(wanted.sum())
+        if unwanted <= _LEFT_OUT:
+            # A filter costs most where it lets nearly all through. So many more are looked up that the nearest wanted
+            # ones are among them wherever the others lie: the time tells nothing of what may not be opened.
+            found = self._store.query(collection, vector / length, None, count + unwanted + _NOT_LIVE)
+            found = [(id, near) for id, near in found if (n := index.number_of.get(id)) is not None and wanted[n]][
+                :count
+            ]
         if len(found) < count:
             found = self._store.query(collection, vector / length, index.ids_of(wanted), count)
         return {index.number_of[id]: cosine * length for id, cosine in found if id in index.number_of}
