@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 
-from bot.library.cards import Card, cards_of
+from bot.library.gists import Gist, gists_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,21 +156,21 @@ class Snapshot:
     """Fingerprint of the embedding model whose vectors the collection holds."""
 
     @cached_property
-    def cards(self) -> Mapping[str, Card]:
+    def gists(self) -> Mapping[str, Gist]:
         """What the live pages are for, by id."""
         return {
-            card.id: card for path, page in self.runbooks.items() for card in cards_of(page, self.passages_of[path])
+            gist.id: gist for path, page in self.runbooks.items() for gist in gists_of(page, self.passages_of[path])
         }
 
     @cached_property
-    def pieces(self) -> Mapping[str, Passage | Card]:
+    def pieces(self) -> Mapping[str, Passage | Gist]:
         """Everything that has a vector in the collection, by id."""
-        return {**self.passages, **self.cards}
+        return {**self.passages, **self.gists}
 
-    def pieces_of(self, path: str) -> tuple[Passage | Card, ...]:
+    def pieces_of(self, path: str) -> tuple[Passage | Gist, ...]:
         """Those of one live page."""
         passages = self.passages_of[path]
-        return (*passages, *cards_of(self.runbooks[path], passages))
+        return (*passages, *gists_of(self.runbooks[path], passages))
 
     @cached_property
     def passages_of(self) -> Mapping[str, tuple[Passage, ...]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import accumulate
 
-from bot.library.cards import Card
+from bot.library.gists import Gist
 from bot.library.markdown import Block, outline
 from bot.library.models import Passage, Runbook
 from bot.library.names import clip
@@ -40,9 +40,9 @@ _CERTAINLY_LONG = 16
 """Characters a token: a longer stretch is cut without counting. (Pieces are joined again as far as they fit.)"""
 
 
-def embedding_text(runbook: Runbook, piece: Passage | Card) -> str:
-    """What stands for a passage in the vector space: title, heading path, context, text. For a card, itself."""
-    if isinstance(piece, Card):
+def embedding_text(runbook: Runbook, piece: Passage | Gist) -> str:
+    """What stands for a passage in the vector space: title, heading path, context, text. For a gist, itself."""
+    if isinstance(piece, Gist):
         return piece.text
     passage = piece
     path = [h for h in passage.headings if h != runbook.title and h not in passage.text]

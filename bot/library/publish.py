@@ -29,7 +29,7 @@ from bot.errors import (
     IndexUnavailable,
     RunbookBotError,
 )
-from bot.library.cards import CARDS_VERSION, Card
+from bot.library.gists import GISTS_VERSION, Gist
 from bot.library.load import Known, last_good
 from bot.library.models import Catalogue, Library, Passage, Refusal, Runbook, Snapshot
 from bot.library.passages import CHUNKING_VERSION, cut, embedding_text
@@ -43,8 +43,8 @@ Progress = Callable[[str, int, int], None]
 Load = Callable[[Known, Callable[[int, int], None] | None], Library]
 """Reads the folder: with what is known already, and with whom to tell how far it is."""
 
-_Texts = Mapping[str, tuple[str, Passage | Card]]
-"""By its hash, what is to be embedded, and a passage or card that it stands for."""
+_Texts = Mapping[str, tuple[str, Passage | Gist]]
+"""By its hash, what is to be embedded, and a passage or gist that it stands for."""
 
 _AT_ONCE = 512
 """Passages that are embedded, then written, before the next ones."""
@@ -66,8 +66,8 @@ class SyncReport:
     """Live passages."""
     embedded: int
     """Passages sent to the embedding model."""
-    cards: int
-    """Cards (`bot.library.cards`) sent to the embedding model beside them."""
+    gists: int
+    """Gists (`bot.library.gists`) sent to the embedding model beside them."""
     unchanged: int
     """Live passages that needed no embedding: they were live already, or their text had been embedded before."""
     removed: int
@@ -84,7 +84,7 @@ class SyncReport:
 
     def __str__(self) -> str:
         return (
-            f"{self.runbooks} runbooks, {self.passages} passages: {self.embedded} embedded (and {self.cards} cards), "
+            f"{self.runbooks} runbooks, {self.passages} passages: {self.embedded} embedded (and {self.gists} gists), "
             f"{self.unchanged} unchanged, {self.removed} removed, {len(self.refused)} pages refused, "
             f"in {self.seconds:.1f} s"
         )
@@ -144,7 +144,7 @@ class Publisher:
             self._live = replace(published, collection="")
             current = published.embedder == self._fingerprint
             if published.collection and not current:
-                serves = _has_our_cards(published) and self._embedder_named(published.embedder)
+                serves = _has_our_gists(published) and self._embedder_named(published.embedder)
                 log.warning(
                     "the index was built with %s, and the embedding model is %s now: %s until the next sync is through",
                     published.embedder,
@@ -153,7 +153,7 @@ class Publisher:
                 )
             try:
                 self._drop_others(published.collection)
-                if published.collection and _has_our_cards(published):
+                if published.collection and _has_our_gists(published):
                     self._store.check(published.collection, published.pieces.keys())
                     self._serve(published)
                 if published.collection and current:
@@ -228,13 +228,13 @@ class Publisher:
         except IndexDamaged as damage:
             self._abandon(damage)
             asked = self._publish(pages, passages, library.catalogue, progress)
-        cards = sum(isinstance(piece, Card) for piece in asked)
-        embedded = len(asked) - cards
+        gists = sum(isinstance(piece, Gist) for piece in asked)
+        embedded = len(asked) - gists
         return SyncReport(
             runbooks=len(pages),
             passages=len(passages),
             embedded=embedded,
-            cards=cards,
+            gists=gists,
             unchanged=len(passages) - embedded,
             removed=len(before - passages.keys()),
             refused=library.refusals,
@@ -286,7 +286,7 @@ class Publisher:
 
     @property
     def _fingerprint(self) -> str:
-        return f"{self._embedder.fingerprint}/{self._chunking}.{CARDS_VERSION}"
+        return f"{self._embedder.fingerprint}/{self._chunking}.{GISTS_VERSION}"
 
     @property
     def _ours(self) -> str:
@@ -301,7 +301,7 @@ class Publisher:
         return self._embedders.get(name)
 
     def _serve(self, live: Snapshot) -> None:
-        serves = _has_our_cards(live) and self._embedder_named(live.embedder)
+        serves = _has_our_gists(live) and self._embedder_named(live.embedder)
         self._live = live if serves else replace(live, collection="")
 
     def _catch_up(self) -> bool:
@@ -329,7 +329,7 @@ class Publisher:
         passages: Mapping[str, Passage],
         catalogue: Catalogue,
         progress: Progress | None = None,
-    ) -> list[Passage | Card]:
+    ) -> list[Passage | Gist]:
         """Write what is new, look at it, switch. Returns what was embedded, one piece a text."""
         old = self._live
         same = bool(old.collection) and old.embedder == self._fingerprint
@@ -338,7 +338,7 @@ class Publisher:
         collection = old.collection if same else f"{self._ours}{digest}-{old.generation + 1}"
         new = Snapshot(old.generation + 1, collection, pages, passages, catalogue, self._fingerprint)
         added = [piece for id, piece in new.pieces.items() if id not in known]
-        embedded: list[Passage | Card] = []
+        embedded: list[Passage | Gist] = []
         if same:
             self._leftover.update(piece.id for piece in added)
         else:
@@ -354,8 +354,8 @@ class Publisher:
             self._trim_cache()
         return embedded
 
-    def _write(self, new: Snapshot, added: Sequence[Passage | Card], progress: Progress | None) -> list[Passage | Card]:
-        embedded: list[Passage | Card] = []
+    def _write(self, new: Snapshot, added: Sequence[Passage | Gist], progress: Progress | None) -> list[Passage | Gist]:
+        embedded: list[Passage | Gist] = []
         renamed = self._renamed(new)
         for start in range(0, len(added), _AT_ONCE):
             some = added[start : start + _AT_ONCE]
@@ -373,7 +373,7 @@ class Publisher:
                 progress("indexing", start + len(some), len(added))
         return embedded
 
-    def _vectors(self, wanted: _Texts, renamed: Mapping[str, str]) -> tuple[dict[str, Vectors], list[Passage | Card]]:
+    def _vectors(self, wanted: _Texts, renamed: Mapping[str, str]) -> tuple[dict[str, Vectors], list[Passage | Gist]]:
         """The vector of each text, out of the cache or the model, and what the model was asked for."""
         model = self._embedder.fingerprint
         vectors = self._cache.get(model, list(wanted))
@@ -426,7 +426,7 @@ class Publisher:
                 before = {(type(was), was.start): was for was in live.pieces_of(old.path)}
                 for piece in new.pieces_of(path):
                     was = before.get((type(piece), piece.start))
-                    if was and (isinstance(piece, Card) or was.text == piece.text):
+                    if was and (isinstance(piece, Gist) or was.text == piece.text):
                         now, then = embedding_text(page, piece), embedding_text(old, was)
                         renamed[_hash(now)] = _hash(then)
         return renamed
@@ -450,9 +450,9 @@ class Publisher:
                 self._store.drop(name)
 
 
-def _has_our_cards(live: Snapshot) -> bool:
-    """Whether the collection holds the cards that the pages have by the rules of now: the manifest names none."""
-    return live.embedder.endswith(f".{CARDS_VERSION}")
+def _has_our_gists(live: Snapshot) -> bool:
+    """Whether the collection holds the gists that the pages have by the rules of now: the manifest names none."""
+    return live.embedder.endswith(f".{GISTS_VERSION}")
 
 
 def _cut_from(page: Runbook) -> tuple[object, ...]:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.library.cards import Card, is_identifier
+from bot.library.gists import Gist, is_identifier
 from bot.library.models import Passage, Runbook, Snapshot
 from bot.library.names import bare, file_stem
 from bot.search.words import Bag, Postings, Vocabulary, merged, spoken, tokenize
@@ -29,14 +29,14 @@ _KIND = re.compile(r"alert|runbook|playbook|incident", re.IGNORECASE)
 class WordsIndex:
     """One snapshot, ready to be searched for words.
 
-    A page is here what a card speaks for: a collection's sections count as pages of their own, and `runbooks` names
+    A page is here what a gist speaks for: a collection's sections count as pages of their own, and `runbooks` names
     their file once for each. Passages stand page by page, in the pages' order.
     """
 
     snapshot: Snapshot
     runbooks: tuple[Runbook, ...]
     passages: tuple[Passage, ...]
-    cards: tuple[Card, ...]
+    gists: tuple[Gist, ...]
     """What each page is for."""
     starts: NDArray[np.int64]
     """The number of each page's first passage."""
@@ -45,7 +45,7 @@ class WordsIndex:
     pairs: Postings
     pages: Postings
     purposes: Postings
-    """The words of the cards."""
+    """The words of the gists."""
     bags: tuple[NDArray[np.int64], ...]
     """The words of each page."""
     titles: tuple[NDArray[np.int64], ...]
@@ -66,8 +66,8 @@ class WordsIndex:
         """The pages that bear a bare name as title or file, or claim it as an alert."""
         firsts = {pages[0] for pages in self.pages_of.values()}
         return _by_name(
-            _names(card, runbook, first=page in firsts)
-            for page, (card, runbook) in enumerate(zip(self.cards, self.runbooks, strict=True))
+            _names(gist, runbook, first=page in firsts)
+            for page, (gist, runbook) in enumerate(zip(self.gists, self.runbooks, strict=True))
         )
 
     @cached_property
@@ -82,8 +82,8 @@ class WordsIndex:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the passages, by number, and after them those of the cards, by their page."""
-        return (*(passage.id for passage in self.passages), *(card.id for card in self.cards))
+        """The ids of the passages, by number, and after them those of the gists, by their page."""
+        return (*(passage.id for passage in self.passages), *(gist.id for gist in self.gists))
 
     @cached_property
     def number_of(self) -> dict[str, int]:
@@ -103,12 +103,12 @@ class WordsIndex:
             self._chosen[key] = [self.ids[number] for number in np.flatnonzero(wanted).tolist()]
         return self._chosen[key]
 
-    def with_cards(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """These passages, and the cards of pages whose first passage is among them."""
+    def with_gists(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """These passages, and the gists of pages whose first passage is among them."""
         return np.concatenate([wanted, wanted[self.starts]])
 
     def page_with(self, number: int) -> int:
-        """The page of a passage or card."""
+        """The page of a passage or gist."""
         return int(self.page_of[number]) if number < len(self.passages) else number - len(self.passages)
 
     def best_of_pages(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -134,9 +134,9 @@ class IndexBuilder:
 
     def build(self, snapshot: Snapshot) -> WordsIndex:
         """The index of `snapshot`. Pages without a passage are left out."""
-        cards = tuple(snapshot.cards.values())
-        runbooks = tuple(snapshot.runbooks[card.runbook] for card in cards)
-        groups = [[snapshot.passages[id] for id in card.passages] for card in cards]
+        gists = tuple(snapshot.gists.values())
+        runbooks = tuple(snapshot.runbooks[gist.runbook] for gist in gists)
+        groups = [[snapshot.passages[id] for id in gist.passages] for gist in gists]
         texts: dict[str, tuple[Bag, Bag]] = {}
         heads: dict[tuple[str, ...], Bag] = {}
         wholes: dict[tuple[str, ...], Bag] = {}
@@ -147,8 +147,8 @@ class IndexBuilder:
             return heads[words]
 
         words, pairs, pages, titles = [], [], [], []
-        for card, before, runbook, group in zip(cards, (None, *cards), runbooks, groups, strict=False):
-            names = _names(card, runbook, first=not before or before.runbook != card.runbook)
+        for gist, before, runbook, group in zip(gists, (None, *gists), runbooks, groups, strict=False):
+            names = _names(gist, runbook, first=not before or before.runbook != gist.runbook)
             for p in group:
                 texts[p.id] = self._texts.get(p.id) or self._read(p)
             own = [texts[p.id][0] for p in group]
@@ -159,23 +159,23 @@ class IndexBuilder:
                 words.append(wholes[key])
             pages.append(merged((head(*names), *own)))
             titles.append(self._plain(names[:2]))
-        purposes = {card.id: self._purposes.get(card.id) or self.vocabulary.bag(tokenize(card.text)) for card in cards}
+        purposes = {gist.id: self._purposes.get(gist.id) or self.vocabulary.bag(tokenize(gist.text)) for gist in gists}
         self._texts, self._heads, self._wholes, self._purposes = texts, heads, wholes, purposes
         sizes = [len(group) for group in groups]
         return WordsIndex(
             snapshot=snapshot,
             runbooks=runbooks,
             passages=tuple(passage for group in groups for passage in group),
-            cards=cards,
+            gists=gists,
             starts=np.cumsum([0, *sizes[:-1]]) if sizes else np.zeros(0, np.int64),
             page_of=np.repeat(np.arange(len(sizes)), sizes),
             words=Postings(words),
             pairs=Postings(pairs),
             pages=Postings(pages),
-            purposes=Postings([purposes[card.id] for card in cards]),
+            purposes=Postings([purposes[gist.id] for gist in gists]),
             bags=tuple(numbers for numbers, _ in pages),
             titles=tuple(titles),
-            likely=np.array([_likely(r, card) for r, card in zip(runbooks, cards, strict=True)], np.float32),
+            likely=np.array([_likely(r, gist) for r, gist in zip(runbooks, gists, strict=True)], np.float32),
         )
 
     def _read(self, passage: Passage) -> tuple[Bag, Bag]:
@@ -188,9 +188,9 @@ class IndexBuilder:
         return self.vocabulary.bag(dict.fromkeys(tokenize(spaced.lower())))[0]
 
 
-def _names(card: Card, runbook: Runbook, *, first: bool) -> tuple[str, ...]:
+def _names(gist: Gist, runbook: Runbook, *, first: bool) -> tuple[str, ...]:
     """The names of a page: those of its file belong to the first one in it."""
-    return (card.title, file_stem(runbook.path), *runbook.alerts) if first else (card.title,)
+    return (gist.title, file_stem(runbook.path), *runbook.alerts) if first else (gist.title,)
 
 
 def _by_name(names: Iterable[Iterable[str]]) -> dict[str, tuple[int, ...]]:
@@ -201,10 +201,10 @@ def _by_name(names: Iterable[Iterable[str]]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(pages) for name, pages in found.items() if name}
 
 
-def _likely(runbook: Runbook, card: Card) -> float:
+def _likely(runbook: Runbook, gist: Gist) -> float:
     signs = (
         bool(_KIND.search(runbook.path)),
-        bool(runbook.alerts) or is_identifier(card.title) or is_identifier(file_stem(runbook.path)),
+        bool(runbook.alerts) or is_identifier(gist.title) or is_identifier(file_stem(runbook.path)),
         any(_STEPS.search(text) for _, text, _ in runbook.headings),
     )
     return sum(signs) / len(signs)

@@ -4,10 +4,10 @@ The signs, and the kind of question that each helps:
 
 - meaning: a passage lies near the question (its whole, its lines) and, the less the library knows of its own words,
   near it with the thesaurus's words. Questions in other words.
-- purpose: the same for the cards (`bot.library.cards`), which say what a page or its section is for. Alerts without
+- purpose: the same for the gists (`bot.library.gists`), which say what a page or its section is for. Alerts without
   a name; pages that hold many alerts.
 - words: BM25 of the best passage, other words at a lower weight. Alerts, whose author often wrote the page too.
-- purpose_words: the same for the cards.
+- purpose_words: the same for the gists.
 - page_words: BM25 of the whole page. Questions whose words are spread over a page.
 - pairs: pairs of neighbouring words, small words too. Siblings that differ in a phrase.
 - title: the share of the title's and file name's words that the question says, in these or other words; cubed, for a
@@ -76,7 +76,7 @@ class WordScores:
     most_pairs: float
     """The weight that all pairs of the question would have, were they rare."""
     purposes: Scores
-    """Of cards: words and other words."""
+    """Of gists: words and other words."""
     mass: float
     """The summed weight of the question's words that the library has."""
     known: float
@@ -141,7 +141,7 @@ def score_words(query: Query, index: WordsIndex, builder: IndexBuilder, passages
 def signs_of(
     pages: Sequence[int], near: Scores, words: WordScores, index: WordsIndex, readable: Mask, exact: Exact
 ) -> Numbers:
-    """The signs (columns, as `SIGNS`) of these pages. `near`: the similarity of passages, then cards."""
+    """The signs (columns, as `SIGNS`) of these pages. `near`: the similarity of passages, then gists."""
 
     def shared(scores: Scores, least: float = 0) -> Numbers:
         """Each page's share in the highest score, or in `least` where that is more."""

@@ -79,7 +79,7 @@ def _linked(url: str, index: WordsIndex, pages: list[int]) -> list[int]:
         found = [page for page in pages if last and bare(file_stem(index.runbooks[page].path)) == last]
         if len({index.runbooks[page].path for page in found}) > 1:
             return []
-    return [page for page in found if heading and bare(index.cards[page].title) == heading] or found
+    return [page for page in found if heading and bare(index.gists[page].title) == heading] or found
 
 
 def _identified(identifiers: Iterable[str], index: WordsIndex, vocabulary: Vocabulary, mask: Mask) -> set[int]:

@@ -29,7 +29,7 @@ MOST = 4
 RANKED = 10
 """Pages that are worth a look."""
 _NEAREST = 400
-"""Passages and cards that are looked up; all others count as near as the last of them."""
+"""Passages and gists that are looked up; all others count as near as the last of them."""
 _LEFT_OUT = 500
 """Pieces that may be unwanted for the look-up to do without a filter."""
 _NOT_LIVE = 50
@@ -148,7 +148,7 @@ class Search:
         if not wanted.any():
             return []
         with clock.step("vectors"):
-            near = self._nearest(vector, index.with_cards(wanted), index)
+            near = self._nearest(vector, index.with_gists(wanted), index)
         with clock.step("fuse"):
             usable = np.logical_or.reduceat(wanted, index.starts)
             exact = exact_routes(query, index, self._builder.vocabulary, usable, readable)
@@ -177,7 +177,7 @@ class Search:
         return hits
 
     def _nearest(self, vector: Vectors, wanted: Mask, index: WordsIndex) -> dict[int, float]:
-        """The nearest of the wanted passages and cards, by number."""
+        """The nearest of the wanted passages and gists, by number."""
         collection, count = index.snapshot.collection, min(_NEAREST, int(wanted.sum()))
         length = float(np.linalg.norm(vector)) or 1.0
         found: list[tuple[str, float]] = []
@@ -205,7 +205,7 @@ class Search:
             passage = index.passages[i]
             under = bool(name) and name in {bare(heading) for heading in passage.headings}
             # a name that is the page's title says nothing of where in it
-            under = under and name != bare(index.cards[page].title)
+            under = under and name != bare(index.gists[page].title)
             return under, float(max(similarity[i], 0) + mixed[i])
 
         return sorted(numbers, key=rank, reverse=True)
@@ -308,7 +308,7 @@ def _alike(index: WordsIndex, one: int, other: int) -> bool:
     """Whether two pages are one file, or the same thing twice. Pages of other names are not: siblings look alike."""
     if index.runbooks[one] is index.runbooks[other]:
         return True
-    if bare(index.cards[one].title) != bare(index.cards[other].title):
+    if bare(index.gists[one].title) != bare(index.gists[other].title):
         return False
     a, b = index.bags[one], index.bags[other]
     shared = len(np.intersect1d(a, b, assume_unique=True))

@@ -33,12 +33,12 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
 def test_a_second_sync_and_a_restart_embed_nothing(shop: Shop) -> None:
     first = shop.start().sync()
     assert (first.runbooks, first.passages, first.embedded, first.unchanged, first.removed) == (2, 3, 3, 0, 0)
-    assert first.cards == 2
+    assert first.gists == 2
     again = shop.publisher.sync()
     assert (again.passages, again.embedded, again.unchanged, again.removed) == (3, 0, 3, 0)
     assert shop.publisher.live().generation == 1
     after = shop.start().sync()
-    assert (after.passages, after.embedded, after.cards, len(shop.embedder.texts)) == (3, 0, 0, 3 + 2)
+    assert (after.passages, after.embedded, after.gists, len(shop.embedder.texts)) == (3, 0, 0, 3 + 2)
     assert shop.find("charlie third")[0].path == "b/c.md"
 
 
@@ -47,7 +47,7 @@ def test_an_edit_embeds_the_passages_that_changed(shop: Shop) -> None:
     shop.write({"a.md": page("Apples", "alpha first", "delta instead")})
     report = shop.publisher.sync()
     assert (report.passages, report.embedded, report.unchanged, report.removed) == (3, 1, 2, 1)
-    assert report.cards == 0  # what the page is for has not changed
+    assert report.gists == 0  # what the page is for has not changed
     assert "delta" in shop.embedder.texts[-1]
     assert shop.find("delta instead")[0].path == "a.md"
     assert "bravo" not in shop.texts()
@@ -72,7 +72,7 @@ def test_a_rename_embeds_nothing(shop: Shop, body: str) -> None:
     before = shop.start().sync()
     (shop.pages / "old.md").rename(shop.pages / "other name.md")
     report = shop.publisher.sync()
-    assert (report.embedded, report.cards, report.runbooks, report.passages) == (0, 0, before.runbooks, before.passages)
+    assert (report.embedded, report.gists, report.runbooks, report.passages) == (0, 0, before.runbooks, before.passages)
     live = shop.publisher.live()
     assert "old.md" not in live.runbooks
     assert "other name.md" in {found.path for found in shop.find("alpha first")}
@@ -281,7 +281,7 @@ def test_a_refused_batch_is_split(shop: Shop) -> None:
 
     shop.embedder.fail = refuse
     report = shop.start().sync()
-    assert (report.embedded, report.cards, len(shop.embedder.texts)) == (93, 32, 93 + 32)
+    assert (report.embedded, report.gists, len(shop.embedder.texts)) == (93, 32, 93 + 32)
 
 
 def test_a_passage_that_is_refused_by_itself_is_named(shop: Shop) -> None:
@@ -464,14 +464,14 @@ def test_another_bots_collections_are_left_alone(chroma_url: str, tmp_path: Path
         assert two.find("alpha first")[0].title == "two"
 
 
-def test_an_index_with_other_cards_is_made_up_before_it_serves(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.library.publish.CARDS_VERSION", "0")
+def test_an_index_with_other_gists_is_made_up_before_it_serves(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.library.publish.GISTS_VERSION", "0")
     shop.start().sync()
     before = shop.publisher.live()
     monkeypatch.undo()
     assert shop.start().live().collection == ""
     report = shop.publisher.sync()
-    assert (report.embedded, report.cards) == (0, 0)  # the vector cache has them
+    assert (report.embedded, report.gists) == (0, 0)  # the vector cache has them
     assert shop.publisher.live().collection not in ("", before.collection)
     assert shop.find("charlie third")[0].path == "b/c.md"
 

@@ -39,7 +39,7 @@ def test_the_json_is_the_contract_and_an_empty_folder_an_error(tmp_path: Path) -
         (pages / f"{title}.md").write_text(PAGE.format(title=title, word=word))
     (pages / "broken.md").write_text("---\ntitle: [\n---\ntext\n")
     first = sync(data, pages)
-    assert set(first) == {"runbooks", "passages", "embedded", "cards", "unchanged", "removed", "refused", "seconds"}
+    assert set(first) == {"runbooks", "passages", "embedded", "gists", "unchanged", "removed", "refused", "seconds"}
     assert (first["runbooks"], first["embedded"], first["unchanged"]) == (2, first["passages"], 0)
     assert [set(refusal) for refusal in first["refused"]] == [{"path", "line", "reason", "fix"}]
     assert first["refused"][0]["path"] == "broken.md"

@@ -51,7 +51,7 @@ async def test_a_busy_endpoint_is_waited_for_and_a_refused_batch_is_split(tmp_pa
             again = await asyncio.to_thread(shop.publisher.sync)
             assert (again.embedded, len(server.requests)) == (0, sent)
             answered = [body for body in server.bodies("embeddings")[3:] if len(body["input"]) <= 20]
-            assert sum(len(body["input"]) for body in answered) == 90 + report.cards
+            assert sum(len(body["input"]) for body in answered) == 90 + report.gists
             await asyncio.to_thread(shop.stop)
 
 

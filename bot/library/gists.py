@@ -1,13 +1,13 @@
-"""Cards: what a page is for, in its title and a few of its own sentences, to be found by beside its passages.
+"""Gists: what a page is for, in its title and a few of its own sentences, to be found by beside its passages.
 
 An alert and its runbook meet in what the page says of itself ("Meaning", "Impact", the opening), and rarely in its
-steps. A passage's vector is that of everything below one heading; a card's is that of the purpose alone, over all
+steps. A passage's vector is that of everything below one heading; a gist's is that of the purpose alone, over all
 the headings that tell it.
 
-A page has one card. A collection, whose sections are named as alerts are, is as many runbooks in one file: each such
-section has a card of its own, with the passages below it, and so has what is left of the page.
+A page has one gist. A collection, whose sections are named as alerts are, is as many runbooks in one file: each such
+section has a gist of its own, with the passages below it, and so has what is left of the page.
 
-Cards find pages; they are never quoted. They follow from the page, so nothing but the index keeps them.
+Gists find pages; they are never quoted. They follow from the page, so nothing but the index keeps them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from bot.library.names import bare, clip, file_stem
 if TYPE_CHECKING:  # the models import this module
     from bot.library.models import Passage, Runbook
 
-CARDS_VERSION = "1"
-"""Part of the collection's name: raise it when the same page would get other cards."""
+GISTS_VERSION = "1"
+"""Part of the collection's name: raise it when the same page would get other gists."""
 
 _SENTENCES = 5
 _TITLE_BYTES = 100
@@ -44,7 +44,7 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Gist:
     """What a page, or a collection's section, is for."""
 
     id: str
@@ -62,8 +62,8 @@ def is_identifier(name: str) -> bool:
     return bool(_IDENTIFIER.fullmatch(name))
 
 
-def cards_of(runbook: Runbook, passages: Sequence[Passage]) -> Iterator[Card]:
-    """The cards of a page, out of all its passages in their order; together they have each passage once."""
+def gists_of(runbook: Runbook, passages: Sequence[Passage]) -> Iterator[Gist]:
+    """The gists of a page, out of all its passages in their order; together they have each passage once."""
     sections: dict[str, list[Passage]] = {}
     for passage in passages:
         sections.setdefault(_alert_above(passage, runbook), []).append(passage)
@@ -71,9 +71,9 @@ def cards_of(runbook: Runbook, passages: Sequence[Passage]) -> Iterator[Card]:
     if len(sections) < _COLLECTED or len(rest) > len(passages) / 2:
         rest, sections = list(passages), {}
     if rest:
-        yield _card(runbook, runbook.title, rest, [p for p in rest if p is rest[0] or _tells_purpose(p, runbook)])
+        yield _gist(runbook, runbook.title, rest, [p for p in rest if p is rest[0] or _tells_purpose(p, runbook)])
     for name, below in sections.items():
-        yield _card(runbook, name, below, below)
+        yield _gist(runbook, name, below, below)
 
 
 def _alert_above(passage: Passage, runbook: Runbook) -> str:
@@ -87,15 +87,15 @@ def _tells_purpose(passage: Passage, runbook: Runbook) -> bool:
     return bool(last != runbook.title and _PURPOSE.search(last)) or bare(last) == bare(file_stem(runbook.path))
 
 
-def _card(runbook: Runbook, title: str, passages: Sequence[Passage], told: Sequence[Passage]) -> Card:
+def _gist(runbook: Runbook, title: str, passages: Sequence[Passage], told: Sequence[Passage]) -> Gist:
     sentences: list[str] = []
     for passage in told:
         if len(sentences) < _SENTENCES:
             sentences += _sentences(passage.text)
     text = f"{clip(title, _TITLE_BYTES)}. {clip(' '.join(sentences[:_SENTENCES]), _TEXT_BYTES)}".strip()
     first, ids = passages[0], tuple(passage.id for passage in passages)
-    id = sha256("\0".join(("card", runbook.path, first.id, text)).encode()).hexdigest()[:32]
-    return Card(id, runbook.path, title, ids, first.start, first.start_line, text)
+    id = sha256("\0".join(("gist", runbook.path, first.id, text)).encode()).hexdigest()[:32]
+    return Gist(id, runbook.path, title, ids, first.start, first.start_line, text)
 
 
 def _sentences(text: str) -> Iterator[str]:
