@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any, Literal
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
+import onnxruntime
 import openai
 from openai import OpenAI
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
