@@ -66,10 +66,8 @@ def _linked(url: str, index: WordsIndex, pages: list[int]) -> list[int]:
     Of a collection's, the one whose heading the link names (`…/playbook#redisdown`), if one is.
     """
     parts = urlsplit(url)
-    path, heading = (
-        unquote(parts.path).strip("/").removesuffix(".md").removesuffix(".html"),
-        bare(unquote(parts.fragment)),
-    )
+    path = unquote(parts.path).strip("/").removesuffix(".md").removesuffix(".html")
+    heading = bare(unquote(parts.fragment))
     if not path:
         return []
     stems = {page: index.runbooks[page].path.removesuffix(".md").removesuffix(".html") for page in pages}

@@ -186,9 +186,8 @@ class Search:
             # A filter costs most where it lets nearly all through. So many more are looked up that the nearest wanted
             # ones are among them wherever the others lie: the time tells nothing of what may not be opened.
             found = self._store.query(collection, vector / length, None, count + unwanted + _NOT_LIVE)
-            found = [(id, near) for id, near in found if (n := index.number_of.get(id)) is not None and wanted[n]][
-                :count
-            ]
+            live = {id: near for id, near in found if id in index.number_of}
+            found = [(id, near) for id, near in live.items() if wanted[index.number_of[id]]][:count]
         if len(found) < count:
             found = self._store.query(collection, vector / length, index.ids_of(wanted), count)
         return {index.number_of[id]: cosine * length for id, cosine in found if id in index.number_of}
