@@ -54,7 +54,7 @@ def test_a_query_finds_the_nearest_of_the_ids_and_of_no_others(store: ChromaStor
         assert [score for _, score in found] == pytest.approx([float(exact[n]) for n in best], abs=1e-4)
 
 
-@pytest.mark.parametrize("share", [0.01, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.01, 0.04, 0.3, 0.9])
 def test_a_long_list_of_nearest_is_complete_and_exact_at_the_top(store: ChromaStore, share: float) -> None:
     ids, rows = fill(store, 2000)
     allowed = [name for name, luck in zip(ids, np.random.default_rng(5).random(2000), strict=True) if luck < share]
@@ -66,6 +66,14 @@ def test_a_long_list_of_nearest_is_complete_and_exact_at_the_top(store: ChromaSt
         assert len({name for name, _ in found}) == len(found)
         assert {name for name, _ in found} <= set(allowed)
         assert [name for name, _ in found][:10] == exact[:10]
+
+
+def test_without_ids_the_nearest_of_all_are_found_more_than_there_are_or_not(store: ChromaStore) -> None:
+    ids, rows = fill(store, 300)
+    for query in vectors(5, seed=4):
+        exact = [ids[n] for n in np.argsort(-(rows @ query))]
+        assert [name for name, _ in store.query("runbooks-a", query, None, 40)] == exact[:40]
+        assert sorted(name for name, _ in store.query("runbooks-a", query, None, 900)) == sorted(ids)
 
 
 def test_no_ids_or_no_limit_find_nothing(store: ChromaStore) -> None:

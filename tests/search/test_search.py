@@ -241,6 +241,22 @@ def test_of_a_collection_another_section_answers_when_asked_again(collection: Li
     assert after.ranked[0].passage.headings[-1] != before.hits[0].passage.headings[-1]
 
 
+def test_what_may_not_be_opened_takes_no_place_among_the_nearest(tmp_path: Path, embedder: LocalEmbedder) -> None:
+    """The few that may not be opened are looked up with the rest: here they are all nearer than what may be."""
+    pages = tmp_path / "pages"
+    for n in range(60):
+        (pages / "secret").mkdir(parents=True, exist_ok=True)
+        (pages / "secret" / f"boiler-{n}.md").write_text(f"# Boiler {n}\n\nThe boiler leaks, number {n}.\n")
+    (pages / "lift.md").write_text("# Lift\n\nThe lift is stuck between floors.\n")
+    library = Library(pages, tmp_path / "data", embedder)
+    try:
+        found = library.ask("the boiler leaks", without="secret")
+        assert [hit.runbook.path for hit in found.ranked] == ["lift.md"]
+        assert found.hits == ()
+    finally:
+        library.close()
+
+
 def test_excluded_passages_are_not_shown_again(small: Library) -> None:
     before = small.ask("the tape is jammed")
     assert before.hits
