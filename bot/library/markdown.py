@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from markdown_it import MarkdownIt
@@ -56,13 +55,11 @@ class Block:
     children: tuple[Block, ...] = ()
 
 
-@lru_cache(maxsize=20_000)
 def outline(text: str, body_line: int = 1) -> tuple[Block, ...]:
     """The top-level blocks of a page's body (from 1-based `body_line`), in order, covering every line of it.
 
     What has no token of its own (blank lines, link definitions) belongs to the block before it. A fence that is
-    never closed ends before the next heading of level two or more, as its author meant. A sync needs it twice, to read
-    a page and to cut it, and forgets all when it is through (`outline.cache_clear`).
+    never closed ends before the next heading of level two or more, as its author meant.
     """
     lines = text.split("\n")
     found: list[Block] = []

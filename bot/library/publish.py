@@ -31,7 +31,6 @@ from bot.errors import (
 )
 from bot.library.gists import GISTS_VERSION, Gist
 from bot.library.load import Known, last_good
-from bot.library.markdown import outline
 from bot.library.models import Catalogue, Library, Passage, Refusal, Runbook, Snapshot
 from bot.library.passages import CHUNKING_VERSION, cut, embedding_text
 from bot.library.ports import Embedder, Manifest, VectorCache, Vectors, VectorStore
@@ -281,7 +280,6 @@ class Publisher:
             same = same_rules and old and _cut_from(old) == _cut_from(page)
             for passage in live.passages_of[path] if same else self._cut(page, self._embedder):
                 passages[passage.id] = passage
-        outline.cache_clear()
         return passages
 
     # --- writing ---------------------------------------------------------------------------------------------
