@@ -5,7 +5,6 @@ Hits count what was ranked, before the decision to stay silent; `answered` and `
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -240,11 +239,6 @@ def fitted_line(results: Sequence[Result], most_wrong: float = MOST_WRONG) -> fl
 def with_line(results: Sequence[Result], line: float) -> list[Result]:
     """The same results, decided by another line. (Silence because no check could be quoted is not foreseen here.)"""
     return [result.model_copy(update={"answered": result.score >= line}) for result in results]
-
-
-def as_lines(results: Sequence[Result]) -> str:
-    """Every result as a JSON line, for a closer look."""
-    return "\n".join(json.dumps(result.model_dump(), ensure_ascii=False) for result in results)
 
 
 def _nothing(row: Row) -> bool:

@@ -144,16 +144,16 @@ class Publisher:
             self._live = replace(published, collection="")
             current = published.embedder == self._fingerprint
             if published.collection and not current:
-                serves = _has_our_gists(published) and self._embedder_named(published.embedder)
+                serves = "this one serves" if self._embedder_named(published.embedder) else "nothing can be searched"
                 log.warning(
                     "the index was built with %s, and the embedding model is %s now: %s until the next sync is through",
                     published.embedder,
                     self._fingerprint,
-                    "this one serves" if serves else "nothing can be searched",
+                    serves,
                 )
             try:
                 self._drop_others(published.collection)
-                if published.collection and _has_our_gists(published):
+                if published.collection and _has_our_gists(published.embedder):
                     self._store.check(published.collection, published.pieces.keys())
                     self._serve(published)
                 if published.collection and current:
@@ -294,15 +294,19 @@ class Publisher:
         return f"runbooks-{self._manifest.namespace}-"
 
     def _embedder_named(self, fingerprint: str) -> Embedder | None:
-        """By `Snapshot.embedder`, which names the rules for passages too: those make no difference here."""
+        """By `Snapshot.embedder`; None also where it names other rules for gists, for those are not in the manifest.
+
+        Other rules for passages make no difference here: the manifest says which passages the collection has.
+        """
+        if not _has_our_gists(fingerprint):
+            return None
         name = fingerprint.rpartition("/")[0]
         if name not in self._embedders and (found := self._earlier(name)):
             self._embedders[name] = found
         return self._embedders.get(name)
 
     def _serve(self, live: Snapshot) -> None:
-        serves = _has_our_gists(live) and self._embedder_named(live.embedder)
-        self._live = live if serves else replace(live, collection="")
+        self._live = live if self._embedder_named(live.embedder) else replace(live, collection="")
 
     def _catch_up(self) -> bool:
         """Serve what another process published, if any did."""
@@ -450,9 +454,9 @@ class Publisher:
                 self._store.drop(name)
 
 
-def _has_our_gists(live: Snapshot) -> bool:
-    """Whether the collection holds the gists that the pages have by the rules of now: the manifest names none."""
-    return live.embedder.endswith(f".{GISTS_VERSION}")
+def _has_our_gists(fingerprint: str) -> bool:
+    """Whether a collection of this `Snapshot.embedder` holds the gists that pages have by the rules of now."""
+    return fingerprint.endswith(f".{GISTS_VERSION}")
 
 
 def _cut_from(page: Runbook) -> tuple[object, ...]:

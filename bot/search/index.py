@@ -6,6 +6,7 @@ Built anew for every snapshot, from bags that are kept a passage: after one edit
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from bot.library.gists import Gist, is_identifier
 from bot.library.models import Passage, Runbook, Snapshot
 from bot.library.names import bare, file_stem
-from bot.search.words import Bag, Postings, Vocabulary, merged, spoken, tokenize
+from bot.search.words import Bag, Postings, Vocabulary, merged, parted, spoken, tokenize
 
 _STEPS = re.compile(
     r"diagnos|mitigat|meaning|impact|symptom|troubleshoot|resol|remed|what to do|how to fix|investigat|check|recover",
@@ -38,6 +39,8 @@ class WordsIndex:
     passages: tuple[Passage, ...]
     gists: tuple[Gist, ...]
     """What each page is for."""
+    names: tuple[tuple[str, ...], ...]
+    """Each page's title, file name and alerts; a file's go to its first page, the others have but their title."""
     starts: NDArray[np.int64]
     """The number of each page's first passage."""
     page_of: NDArray[np.int64]
@@ -49,33 +52,22 @@ class WordsIndex:
     bags: tuple[NDArray[np.int64], ...]
     """The words of each page."""
     titles: tuple[NDArray[np.int64], ...]
-    """The words of each page's title and file name."""
+    """The single words of each page's title and file name: of an identifier its parts."""
     likely: NDArray[np.float32]
     """0 to 1: how much a page looks like one for alerts. Matters where runbooks stand among other documents."""
 
     @cached_property
-    def pages_of(self) -> Mapping[str, tuple[int, ...]]:
-        """The pages in each file, by its path."""
-        found: dict[str, tuple[int, ...]] = {}
-        for page, runbook in enumerate(self.runbooks):
-            found[runbook.path] = (*found.get(runbook.path, ()), page)
-        return found
-
-    @cached_property
-    def names(self) -> Mapping[str, tuple[int, ...]]:
+    def pages_named(self) -> Mapping[str, tuple[int, ...]]:
         """The pages that bear a bare name as title or file, or claim it as an alert."""
-        firsts = {pages[0] for pages in self.pages_of.values()}
-        return _by_name(
-            _names(gist, runbook, first=page in firsts)
-            for page, (gist, runbook) in enumerate(zip(self.gists, self.runbooks, strict=True))
-        )
+        return _by_name(self.names)
 
     @cached_property
-    def headings(self) -> Mapping[str, tuple[int, ...]]:
+    def pages_headed(self) -> Mapping[str, tuple[int, ...]]:
         """The pages that have a bare name as a heading."""
+        files = Counter(runbook.path for runbook in self.runbooks)
         return _by_name(
             [text for _, text, _ in runbook.headings]
-            if len(self.pages_of[runbook.path]) == 1
+            if files[runbook.path] == 1
             else [heading for number in self.of_page(page) for heading in self.passages[number].headings]
             for page, runbook in enumerate(self.runbooks)
         )
@@ -146,9 +138,11 @@ class IndexBuilder:
                 heads[words] = self._heads.get(words) or self.vocabulary.bag(tokenize("\n".join(words)))
             return heads[words]
 
-        words, pairs, pages, titles = [], [], [], []
-        for gist, before, runbook, group in zip(gists, (None, *gists), runbooks, groups, strict=False):
-            names = _names(gist, runbook, first=not before or before.runbook != gist.runbook)
+        words, pairs, pages, names = [], [], [], list[tuple[str, ...]]()
+        before = None
+        for gist, runbook, group in zip(gists, runbooks, groups, strict=True):
+            names.append((gist.title, *(() if runbook is before else (file_stem(runbook.path), *runbook.alerts))))
+            before = runbook
             for p in group:
                 texts[p.id] = self._texts.get(p.id) or self._read(p)
             own = [texts[p.id][0] for p in group]
@@ -157,8 +151,7 @@ class IndexBuilder:
                 key = (p.id, runbook.title, *p.headings)
                 wholes[key] = self._wholes.get(key) or merged((texts[p.id][0], head(runbook.title, *p.headings)))
                 words.append(wholes[key])
-            pages.append(merged((head(*names), *own)))
-            titles.append(self._plain(names[:2]))
+            pages.append(merged((head(*names[-1]), *own)))
         purposes = {gist.id: self._purposes.get(gist.id) or self.vocabulary.bag(tokenize(gist.text)) for gist in gists}
         self._texts, self._heads, self._wholes, self._purposes = texts, heads, wholes, purposes
         sizes = [len(group) for group in groups]
@@ -167,6 +160,7 @@ class IndexBuilder:
             runbooks=runbooks,
             passages=tuple(passage for group in groups for passage in group),
             gists=gists,
+            names=tuple(names),
             starts=np.cumsum([0, *sizes[:-1]]) if sizes else np.zeros(0, np.int64),
             page_of=np.repeat(np.arange(len(sizes)), sizes),
             words=Postings(words),
@@ -174,23 +168,13 @@ class IndexBuilder:
             pages=Postings(pages),
             purposes=Postings([purposes[gist.id] for gist in gists]),
             bags=tuple(numbers for numbers, _ in pages),
-            titles=tuple(titles),
+            titles=tuple(self.vocabulary.bag(dict.fromkeys(tokenize(parted(" ".join(own[:2])))))[0] for own in names),
             likely=np.array([_likely(r, gist) for r, gist in zip(runbooks, gists, strict=True)], np.float32),
         )
 
     def _read(self, passage: Passage) -> tuple[Bag, Bag]:
         text = f"{passage.context}\n{passage.text}"
         return self.vocabulary.bag(tokenize(text)), self.vocabulary.pairs(spoken(text))
-
-    def _plain(self, names: Iterable[str]) -> NDArray[np.int64]:
-        """The single words of title and file name: an identifier's parts without what they make together."""
-        spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[-_.]", " ", " ".join(names))
-        return self.vocabulary.bag(dict.fromkeys(tokenize(spaced.lower())))[0]
-
-
-def _names(gist: Gist, runbook: Runbook, *, first: bool) -> tuple[str, ...]:
-    """The names of a page: those of its file belong to the first one in it."""
-    return (gist.title, file_stem(runbook.path), *runbook.alerts) if first else (gist.title,)
 
 
 def _by_name(names: Iterable[Iterable[str]]) -> dict[str, tuple[int, ...]]:

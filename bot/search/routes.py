@@ -50,12 +50,12 @@ def exact_routes(query: Query, index: WordsIndex, vocabulary: Vocabulary, usable
     def inside(pages: Iterable[int]) -> frozenset[int]:
         return frozenset(page for page in pages if usable[page])
 
-    names = inside(index.names.get(name, ()) if named else ())
+    names = inside(index.pages_named.get(name, ()) if named else ())
     links = inside(_linked(query.runbook_url, index, np.flatnonzero(usable).tolist()) if query.runbook_url else ())
     return Exact(
         links=links & names or links,  # a link to a collection does not say which of its alerts
         names=names,
-        headings=inside(index.headings.get(name, ()) if named else ()),
+        headings=inside(index.pages_headed.get(name, ()) if named else ()),
         identifiers=inside(_identified(query.identifiers, index, vocabulary, readable)),
     )
 

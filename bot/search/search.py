@@ -22,7 +22,7 @@ from bot.search.index import IndexBuilder, WordsIndex
 from bot.search.models import Findings, Hit, Query, Scope
 from bot.search.ranking import OTHER_MEANING, WordScores, page_scores, score_words, signs_of
 from bot.search.routes import Exact, exact_routes
-from bot.search.words import Mask, Scores, tokenize
+from bot.search.words import Mask, Scores, parted, tokenize
 
 MOST = 4
 """Passages that an answer is made from."""
@@ -183,8 +183,8 @@ class Search:
         found: list[tuple[str, float]] = []
         unwanted = len(wanted) - int(wanted.sum())
         if unwanted <= _LEFT_OUT:
-            # A filter costs most where it lets nearly all through. So many more are looked up that the nearest wanted
-            # ones are among them wherever the others lie: the time tells nothing of what may not be opened.
+            # A filter costs most where it lets nearly all through. Instead so many more are looked up (ids and numbers,
+            # no text) that the nearest wanted ones are among them wherever those lie that may not be opened.
             found = self._store.query(collection, vector / length, None, count + unwanted + _NOT_LIVE)
             live = {id: near for id, near in found if id in index.number_of}
             found = [(id, near) for id, near in live.items() if wanted[index.number_of[id]]][:count]
@@ -232,7 +232,7 @@ class Search:
         )
 
     def _named(self, query: Query, page: int, index: WordsIndex) -> float:
-        tokens = set(tokenize(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-_.]", " ", query.alert_name)))
+        tokens = set(tokenize(parted(query.alert_name)))
         numbers = [self._builder.vocabulary.number(token) for token in tokens]
         said = [n is not None and page in index.pages.of(n)[0] for n in numbers]
         return sum(said) / len(said) if said else 1.0

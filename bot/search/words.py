@@ -27,6 +27,7 @@ _WORD = re.compile(
 )
 _RUN = re.compile(r"[A-Za-z]+|\d+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+[a-z]*|[A-Z]+")
+_JOINTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[-_.]")
 _STOP_WORDS = """
     a about after again all also am an and any are as at be because been before being both but by can could did do
     does doing done each for from further had has have having he her here him his how i if in into is it its itself
@@ -68,6 +69,11 @@ def tokenize(text: str) -> list[str]:
     So `KubeAPI` finds `KubeAPIDown`, and "backoff" `CrashLoopBackOff`. Of numbers, HTTP codes and percentages stay.
     """
     return [token for match in _WORD.finditer(text) for token in _tokens_of(match[0])]
+
+
+def parted(names: str) -> str:
+    """`names` in lower case, every identifier in its parts: `tokenize` then gives no wholes and no neighbours."""
+    return _JOINTS.sub(" ", names).lower()
 
 
 def spoken(text: str) -> list[str]:
